@@ -2,11 +2,11 @@
 /* Sources of recordings: their files, and the description of their streams. */
 #include "cornerturn/kit/source.h"
 
+#include "file-names.h"
 #include "packets-private.h"
 #include "reserved.h"
 #include "source-private.h"
 
-#include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,31 +30,8 @@ ct_source_close(CtRecording *recording)
     g_free(recording->self);
     g_free(recording->widths);
     ct_packets_free(recording->packets);
-    g_ptr_array_unref(((Opened *)recording)->paths);
+    g_clear_pointer(&((Opened *)recording)->paths, g_ptr_array_unref);
     g_free(recording);
-}
-
-static gint
-compare_paths(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Adds the file of this name or, if there is none, those whose names match it as a pattern, in the
- * order of their names. */
-static void
-add_paths(GPtrArray *paths, const char *name)
-{
-    glob_t found;
-    if (!strpbrk(name, "*?[") || g_file_test(name, G_FILE_TEST_EXISTS) ||
-        glob(name, GLOB_NOSORT, NULL, &found) != 0) {
-        g_ptr_array_add(paths, g_strdup(name));
-        return;
-    }
-    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_paths);
-    for (gsize i = 0; i < found.gl_pathc; i++)
-        g_ptr_array_add(paths, g_strdup(found.gl_pathv[i]));
-    globfree(&found);
 }
 
 static gboolean
@@ -189,14 +166,14 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
 {
     Opened *opened = g_new0(Opened, 1);
     g_autoptr(CtRecording) recording = &opened->recording;
-    opened->paths = g_ptr_array_new_with_free_func(g_free);
-    for (guint i = 0; i < ct_params_count(given, source->files); i++)
-        add_paths(opened->paths, ct_params_string_at(given, source->files, i));
     recording->source = source;
     recording->self = g_malloc0(MAX(source->self_bytes, 1));
+    recording->packets = ct_packets_new();
+    opened->paths = ct_file_names(given, source->files, error);
+    if (!opened->paths)
+        return NULL;
     recording->n_files = opened->paths->len;
     recording->files = g_new0(CtSourceFile, recording->n_files);
-    recording->packets = ct_packets_new();
     for (guint i = 0; i < recording->n_files; i++) {
         recording->files[i].path = opened->paths->pdata[i];
         recording->files[i].fd = -1;

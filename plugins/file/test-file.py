@@ -257,6 +257,26 @@ class Sidecars(graphs.GraphTest):
         self.assertEqual(validity["gaps"], [{"lanes": [0, 1, 2, 2], "samples": [5, 7]},
                                             {"lanes": [1, 1], "samples": [0, 2]}])
 
+    def test_origin(self):
+        """The file tells how it can be made again: by the graph's text, and what was set."""
+        stages = {"sky": {"stage": "generate", "type": "ci8", "sample_rate": "1 MHz", "samples": 100,
+                          "n_stations": 2, "n_pols": 2, "noise": 0.1},
+                  "out": {"stage": "file.sink", "from": "sky", "path": "out.npy"}}
+        self.run_graph(stages, "--set", "sky.samples=37", "--set", "sky.noise=0.2")
+        made = (self.folder / "out.npy").read_bytes()
+        origin = json.loads((self.folder / "out.npy.json").read_text())["origin"]
+        self.assertEqual(origin["node"], "out")
+        self.assertEqual(origin["graph"], (self.folder / "graph.yaml").read_text())
+        self.assertEqual(origin["set"], ["sky.samples=37", "sky.noise=0.2"])
+        version = subprocess.run([graphs.COMMAND, "--version"], capture_output=True, text=True, check=True)
+        self.assertIn(origin["cornerturn"], version.stdout)
+        (self.folder / "out.npy").unlink()
+        (self.folder / "again.yaml").write_text(origin["graph"])
+        sets = [word for setting in origin["set"] for word in ("--set", setting)]
+        subprocess.run([graphs.COMMAND, "run", "again.yaml", *sets], cwd=self.folder, check=True,
+                       capture_output=True)
+        self.assertEqual((self.folder / "out.npy").read_bytes(), made)
+
     def test_chain_cut_in_two(self):
         """A chain that a file cuts in two gives what the whole chain gives, bit for bit: samples,
         weights, and what stands beside them."""
@@ -291,7 +311,7 @@ class Sidecars(graphs.GraphTest):
                     texts = [json.loads((self.folder / f"{of}{name}.npy.json").read_text())
                              for of in ("whole", "parts")]
                     for text in texts:
-                        del text["generation"]
+                        del text["generation"], text["origin"]
                     self.assertEqual(*texts)
         weights = np.load(self.folder / "whole-w.npy")
         self.assertTrue((weights == 0).any() and (weights == 50).any() and

@@ -238,7 +238,7 @@ class Made(Recording):
         values[64:128] = 0
         np.testing.assert_array_equal(array, values[:, 0])
         self.assertEqual(counts, {"packets": 6, "missing": 2})
-        self.assertIn("y.*.raw: can't be opened: No such file or directory", self.fail("y.*.raw"))
+        self.assertIn("wants files whose names match 'y.*.raw', but there is none", self.fail("y.*.raw"))
 
     def test_truncated(self):
         """A file may end within a block or a header."""
