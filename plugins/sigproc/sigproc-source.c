@@ -303,6 +303,8 @@ infer(CtNode *node, GError **error)
     return ct_array_source_infer(&sigproc_source_files, node, error);
 }
 
+const char *const sigproc_extensions[] = {".fil", ".tim", NULL};
+
 const CtStage sigproc_source = {
     .name = "sigproc.source",
     .summary = "power over time and frequency from SIGPROC files",

@@ -2,8 +2,6 @@
 /* The plugin with sigproc.source and sigproc.sink. */
 #include "sigproc.h"
 
-const char *const sigproc_extensions[] = {".fil", ".tim", NULL};
-
 static const CtRow sink_rows[] = {{"f32|u8|i8[...] ->", 0.1}, {0}};
 
 CT_PLUGIN("sigproc", ((const CtStage *const[]){&sigproc_source, &sigproc_sink, NULL}),
