@@ -220,7 +220,7 @@ check_extensions(const CtCheck *check, const CtStage *stage, GError **error)
     if (!COUNT_ROWS(check, "extensions", stage->extensions, &n, error))
         return FALSE;
     for (guint i = 0; i < n; i++)
-        if (stage->extensions[i][0] != '.' || !ct_check_is_text(check, stage->extensions[i]))
+        if (stage->extensions[i][0] != '.')
             return ct_check_refuse(check, error, "extensions",
                                    "wants names that begin with '.', but has '%s'",
                                    stage->extensions[i]);

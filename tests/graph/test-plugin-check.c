@@ -161,6 +161,7 @@ static const CtVariant good_variant = {
 };
 
 static const char *const one_extension[] = {".two", NULL};
+static const char *const torn_extension[] = {".one", (const char *)8, NULL};
 static const char *const pointless_extension[] = {".one", "two", NULL};
 
 static CtStage stage;
@@ -278,6 +279,9 @@ static const Case cases[] = {
     TEXT(stage.default_layouts, "[time station ...] -> [time station ...]", NULL),
 
     TABLE(stage.extensions, 8, STAGE "extensions: wants an empty row at its end, but has none"),
+    TABLE(stage.extensions, torn_extension,
+          STAGE "extensions: wants a name in row 2, "
+                "or an empty row at its end, but has neither"),
     TABLE(stage.extensions, pointless_extension,
           STAGE "extensions: wants names that begin with '.', but has 'two'"),
     TABLE(stage.extensions, one_extension,

@@ -107,6 +107,17 @@ static const CtStage unjoined_stage = STAGE("misuse.unjoined", both, ct_join_inf
 
 /* ---- tables and groups that do not fit ---- */
 
+#define FAULTY(id_, params_)                                                                       \
+    static const CtStage id_##_stage = {                                                           \
+        .name = "misuse." #id_,                                                                    \
+        .summary = "Is misused",                                                                   \
+        .version = 1,                                                                              \
+        .inputs = inputs,                                                                          \
+        .outputs = outputs,                                                                        \
+        .params = params_,                                                                         \
+        .infer = infer,                                                                            \
+    }
+
 static const char *const table_faults[] = {"none",    "data", "name",    "axis", "short",
                                            "long",    "zero", "twice",   "many", "type",
                                            "complex", "time", "foreign", NULL};
@@ -145,15 +156,7 @@ choose_weigh(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **er
     return TRUE;
 }
 
-static const CtStage weigh_stage = {
-    .name = "misuse.weigh",
-    .summary = "Is misused",
-    .version = 1,
-    .inputs = inputs,
-    .outputs = outputs,
-    .params = table_params,
-    .infer = infer,
-};
+FAULTY(weigh, table_params);
 static const CtForm weigh = CT_FORM("misuse", choose_weigh);
 
 static const char *const group_faults[] = {"none", "in", "out", "absent", "other", NULL};
@@ -174,18 +177,8 @@ choose_swap(const CtNode *node, CtFormChoice *choice, G_GNUC_UNUSED GError **err
     return TRUE;
 }
 
-#define SWAPS(id_)                                                                                 \
-    static const CtStage id_##_stage = {                                                           \
-        .name = "misuse." #id_,                                                                    \
-        .summary = "Is misused",                                                                   \
-        .version = 1,                                                                              \
-        .inputs = inputs,                                                                          \
-        .outputs = outputs,                                                                        \
-        .params = group_params,                                                                    \
-        .infer = infer,                                                                            \
-    }
-SWAPS(swap);
-SWAPS(blocked);
+FAULTY(swap, group_params);
+FAULTY(blocked, group_params);
 static const CtRow block_rows[] = {
     {"f32[channel time channel:2] -> f32[channel time channel:2]", 0.5}, {0}};
 static const CtForm swap = CT_FORM("misuse", choose_swap);
