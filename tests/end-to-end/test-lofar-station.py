@@ -7,67 +7,19 @@ import subprocess
 
 import numpy as np
 
+import banks
+import captures
 import graphs
 import tap
 
-FILES = [graphs.DATA / "lofar" / f"udp_1613{i}.ucc1.2022-06-29T01-30-00.000" for i in range(3)]
-PACKET, HEADER, SLOTS, BEAMLETS = 7824, 16, 16, 122
-CHANNELS, TAPS = 16, 8
+FILES = captures.FILES
+PACKET, SLOTS, BEAMLETS = captures.PACKET, captures.SLOTS, captures.BEAMLETS
+BANK = banks.Bank(16, 8)
 EPSILON = 2.0 ** -24
-
-# The taps of the fir stage: a windowed sinc, h[tap][channel].
-N = CHANNELS * TAPS
-COEFFICIENTS = (np.sinc((np.arange(N) - (N - 1) / 2) / CHANNELS) *
-                np.hamming(N)).reshape(TAPS, CHANNELS)
-
-
-def read_capture(path):
-    """Complex samples [time beamlet pol], and the number of the first packet."""
-    data = np.fromfile(path, np.uint8).reshape(-1, PACKET)
-    parts = data[:, HEADER:].view(np.int8).reshape(-1, BEAMLETS, SLOTS, 2, 2).astype(float)
-    samples = (parts[..., 0] + 1j * parts[..., 1]).transpose(0, 2, 1, 3)
-    return samples.reshape(-1, BEAMLETS, 2), int(data[0, 12:16].view("<u4")[0])
-
-
-def filter_bank(samples):
-    """Spectra [time subband channel pol], channel 0 in the middle."""
-    n = (len(samples) - N) // CHANNELS + 1
-    blocks = samples[:(n + TAPS - 1) * CHANNELS].reshape(-1, CHANNELS, *samples.shape[1:])
-    filtered = sum(COEFFICIENTS[k].astype(np.float32).astype(float)[:, None, None] * blocks[k:k + n]
-                   for k in range(TAPS))
-    return np.fft.fftshift(np.fft.fft(filtered, axis=1), 1).transpose(0, 2, 1, 3)
-
-
-def bound(samples):
-    """An upper bound for all channels of a spectrum, [time subband pol], from which rounding errors
-    are derived."""
-    n = (len(samples) - N) // CHANNELS + 1
-    blocks = abs(samples[:(n + TAPS - 1) * CHANNELS]).reshape(-1, CHANNELS, *samples.shape[1:])
-    return sum((abs(COEFFICIENTS[k])[:, None, None] * blocks[k:k + n]).sum(1) for k in range(TAPS))
 
 
 def integrate(values, length):
     return np.add.reduceat(values, np.arange(0, len(values), length), 0)
-
-
-def align(captures):
-    """The ports joined over all their time, and their validity [time subband]."""
-    first = min(begin for _, begin in captures)
-    end = max(begin + len(samples) for samples, begin in captures)
-    samples = np.zeros((end - first, BEAMLETS * len(captures), 2), complex)
-    valid = np.zeros(samples.shape[:2], bool)
-    for i, (port, begin) in enumerate(captures):
-        where = np.s_[begin - first:begin - first + len(port),
-                      BEAMLETS * i:BEAMLETS * (i + 1)]
-        samples[where] = port
-        valid[where] = True
-    return samples, valid
-
-
-def valid_spectra(valid):
-    """A spectrum is valid if every sample under its taps is: [time subband]."""
-    n = (len(valid) - N) // CHANNELS + 1
-    return np.array([valid[CHANNELS * t:CHANNELS * t + N].all(0) for t in range(n)])
 
 
 @graphs.needs_data(*(f"lofar/{path.name}" for path in FILES))
@@ -99,9 +51,10 @@ class Station(graphs.GraphTest):
         return path["terms"]
 
     def test_numpy(self):
-        samples, valid = align([read_capture(path) for path in FILES])
-        kept = valid_spectra(valid)
-        spectra = filter_bank(samples) * kept[:, :, None, None]
+        samples, valid = captures.read()
+        kept = BANK.valid(valid)
+        spectra = np.fft.fftshift(BANK.spectra(samples), 1).transpose(0, 2, 1, 3)
+        spectra *= kept[:, :, None, None]
         wanted = integrate(spectra[..., :, None] * spectra[..., None, :].conj(), 31)
         visibilities, weights = self.run_station(FILES)
 
@@ -111,7 +64,7 @@ class Station(graphs.GraphTest):
 
         # The bound for rounding: 8 taps, 4 levels of the transform and the conversion to single
         # precision, for each factor of a product, then a sum of 31.
-        scale = bound(samples)
+        scale = BANK.bound(samples)
         limit = (2 * 16 + 31) * EPSILON * integrate(scale[..., :, None] * scale[..., None, :], 31)
         self.assertLess((abs(visibilities - wanted) / np.maximum(limit[:, :, None], 1e-30)).max(),
                         1)
@@ -124,7 +77,7 @@ class Station(graphs.GraphTest):
         self.assertLess(np.linalg.norm(visibilities - wanted), 1e-6 * np.linalg.norm(wanted))
 
     def test_interference(self):
-        samples, _ = align([read_capture(path) for path in FILES])
+        samples, _ = captures.read()
         strongest = (abs(samples) ** 2).mean((0, 2)).argmax()
         visibilities, _ = self.run_station(FILES)
         power = visibilities[..., 0, 0].real + visibilities[..., 1, 1].real
@@ -148,7 +101,7 @@ class Station(graphs.GraphTest):
         valid = np.ones((len(packets) * SLOTS, BEAMLETS), bool)
         for packet in lost:
             valid[SLOTS * packet:SLOTS * (packet + 1)] = False
-        kept = valid_spectra(valid)
+        kept = BANK.valid(valid)
         self.assertEqual((~kept[:, 0]).sum(), 9 + 8 + 8)
 
         clean, clean_weights = self.run_station([FILES[0]], 1)
