@@ -28,7 +28,7 @@ compare(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The extensions of all formats, sorted: ".fil, .npy or .raw". Allocated. */
+/* The extensions of all formats, sorted, each once: ".fil, .npy or .raw". Allocated. */
 static char *
 list_extensions(const GPtrArray *stages, const CtStage *stage)
 {
@@ -40,6 +40,9 @@ list_extensions(const GPtrArray *stages, const CtStage *stage)
             g_ptr_array_add(all, (gpointer)other->extensions[k]);
     }
     g_ptr_array_sort(all, compare);
+    for (guint i = all->len; i-- > 1;)
+        if (strcmp(all->pdata[i], all->pdata[i - 1]) == 0)
+            g_ptr_array_remove_index(all, i);
     GString *text = g_string_new(NULL);
     for (guint i = 0; i < all->len; i++)
         g_string_append_printf(text, "%s%s",
@@ -68,15 +71,26 @@ ct_format_choose(const CtRegistry *registry, const CtStage *stage, const CtConfi
     if (!stage->extensions || stage->stands_for || !path || ct_value_get(node->params, "format"))
         return stage;
     const GPtrArray *stages = ct_registry_stages(registry);
-    const CtStage *chosen = NULL;
+    const CtStage *chosen = NULL, *equal = NULL;
+    gsize longest = 0;
     for (guint i = 0; i < stages->len; i++) {
         const CtStage *other = stages->pdata[i];
-        if (stands_for(other, stage) &&
-            match(other, path->text) > (chosen ? match(chosen, path->text) : 0))
-            chosen = other;
+        const gsize length = stands_for(other, stage) ? match(other, path->text) : 0;
+        if (length == 0 || length < longest)
+            continue;
+        equal = length == longest ? chosen : NULL;
+        chosen = other;
+        longest = length;
     }
-    if (chosen)
+    if (chosen && !equal)
         return chosen;
+    if (equal) {
+        ct_place_error(&path->place, CT_ERROR_CONFIG, error,
+                       "node '%s': parameter 'path': wants the name of one format, but '%s' is one "
+                       "of %s and of %s: give the node's stage one of these names",
+                       node->name, path->text, equal->name, chosen->name);
+        return NULL;
+    }
     g_autofree char *extensions = list_extensions(stages, stage);
     ct_place_error(&path->place, CT_ERROR_CONFIG, error,
                    "node '%s': parameter 'path': wants a name that ends in %s, or 'format' beside "

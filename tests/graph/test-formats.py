@@ -54,8 +54,12 @@ class Formats(unittest.TestCase):
 
     def test_errors(self):
         self.refuse("path: a.xyz", "g.yaml:3:46: node 'x': parameter 'path': wants a name that ends in "
-                                   ".gone, .more.two, .one, .two or .uno, or 'format' beside it, but is "
+                                   ".gone, .more.two, .one, .twin, .two or .uno, or 'format' beside it, but is "
                                    "given 'a.xyz'")
+        self.refuse("path: a.twin", "g.yaml:3:46: node 'x': parameter 'path': wants the name of one format, but "
+                                    "'a.twin' is one of named.longer and of named.twin: give the node's "
+                                    "stage one of these names")
+        self.assertEqual(self.stage_of("path: a.twin", "named.twin"), "named.twin")
         self.refuse("path: .hidden/a", "but is given '.hidden/a'")
         self.refuse("path: [[a]]", "parameter 'path'")
         self.refuse("format: x", "parameter 'path' is missing")
@@ -70,7 +74,8 @@ class Formats(unittest.TestCase):
                                r"\(libgone-dev\)")
         said = self.command("inspect", "named.family").stdout
         self.assertIn("\nFormats\n  .gone: named.absent, which lacks LIBGONE (libgone-dev)\n"
-                      "  .one, .uno: named.family\n  .more.two: named.longer\n  .two: named.second\n", said)
+                      "  .one, .uno: named.family\n  .more.two, .twin: named.longer\n"
+                      "  .two: named.second\n  .twin: named.twin\n", said)
         self.assertIn("\nnot in this build, which lacks LIBGONE", self.command("inspect", "named.absent").stdout)
 
 

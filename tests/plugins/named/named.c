@@ -22,7 +22,8 @@ FILE_STAGE(family, "named.family", CT_PARAM_REQUIRED | CT_PARAM_LIST, ".one", ".
 #undef STANDS_FOR
 #define STANDS_FOR .stands_for = "named.family"
 FILE_STAGE(second, "named.second", CT_PARAM_LIST, ".two");
-FILE_STAGE(longer, "named.longer", CT_PARAM_LIST, ".more.two");
+FILE_STAGE(longer, "named.longer", CT_PARAM_LIST, ".more.two", ".twin");
+FILE_STAGE(twin, "named.twin", CT_PARAM_LIST, ".twin");
 
 static const CtStage absent = {
     .name = "named.absent",
@@ -44,6 +45,7 @@ static const CtStage absent = {
 NAMED_VARIANT(family_cpu, "named.family");
 NAMED_VARIANT(second_cpu, "named.second");
 NAMED_VARIANT(longer_cpu, "named.longer");
+NAMED_VARIANT(twin_cpu, "named.twin");
 
-CT_PLUGIN("named", ((const CtStage *const[]){&family, &second, &longer, &absent, NULL}),
-          ((const CtVariant *const[]){&family_cpu, &second_cpu, &longer_cpu, NULL}));
+CT_PLUGIN("named", ((const CtStage *const[]){&family, &second, &longer, &twin, &absent, NULL}),
+          ((const CtVariant *const[]){&family_cpu, &second_cpu, &longer_cpu, &twin_cpu, NULL}));
