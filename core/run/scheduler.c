@@ -119,7 +119,7 @@ create_nodes(CtScheduler *scheduler, GError **error)
         if (!ct_run_node_init(node, planned->pdata[i], i, scheduler->rings, &scheduler->options,
                               scheduler->n_workers, error))
             return FALSE;
-        node->config = scheduler->plan->graph->config;
+        node->config = scheduler->plan->graph ? scheduler->plan->graph->config : NULL;
         node->place = node->plan->queue < 0 ? &ct_place_host : &ct_place_device;
         scheduler->n_external += node->status == CT_NODE_EXTERNAL;
     }

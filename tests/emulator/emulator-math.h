@@ -5,7 +5,7 @@
 
 #include "emulator-vectors.h"
 
-/* ---- the C library's, with one name for both precisions ---- */
+/* ---- the C library's, with one name for both precisions; of integers in double precision ---- */
 
 #define CT_OF_ONE(name)                                                                            \
     extern "C" double name(double);                                                                \
@@ -13,6 +13,10 @@
     inline float name(float x)                                                                     \
     {                                                                                              \
         return name##f(x);                                                                         \
+    }                                                                                              \
+    template <typename Integer> inline double name(Integer x)                                      \
+    {                                                                                              \
+        return name((double)x);                                                                    \
     }
 #define CT_OF_TWO(name)                                                                            \
     extern "C" double name(double, double);                                                        \

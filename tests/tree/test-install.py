@@ -100,7 +100,7 @@ class Install(unittest.TestCase):
             self.assertEqual({path.relative_to(installed) for path in installed.glob(folder)},
                              {path.relative_to(SOURCE) for path in SOURCE.glob(folder)})
         for document in installed.rglob("*.md"):
-            for target in re.findall(r"\]\(([^)#:]+)", document.read_text(encoding="utf-8")):
+            for target in re.findall(r"\]\(([^)#:]+)[)#]", document.read_text(encoding="utf-8")):
                 with self.subTest(f"{document.relative_to(installed)}: {target}"):
                     self.assertTrue((document.parent / target).exists())
 
