@@ -26,33 +26,31 @@
 #include <cornerturn/kit/form-kernel.h>
 
 #if defined(CT_FOLD_ACROSS)
-/* Along another axis than time: a thread adds the m elements of a sum, `step` bytes apart. `table`
- * of the map has the numbers of valid elements of the sums; without it, all are valid. */
+/* Along another axis than time: a thread adds the m elements of one sum, `step` bytes apart.
+ * `table` of the map has the numbers of valid elements of the sums; without it, all are valid. In a
+ * loop over several sums, ptxas of CUDA 13.0 lets the load of a count that is not used overwrite a
+ * register of the next sum (sm_90). */
 #define CT_FOLD(name_, settings_, state_, samples_)                                                \
     extern "C" __global__ void __launch_bounds__(CT_DEVICE_MAP_THREADS)                            \
         name_##_across(const CtDeviceMap ct_own_map, const settings_ ct_own_settings,              \
                        uint64 ct_own_m, int64 ct_own_step)                                         \
     {                                                                                              \
-        for (int ct_own_k = 0; ct_own_k < CT_DEVICE_MAP_UNROLL; ct_own_k++) {                      \
-            const uint32 ct_own_unit =                                                             \
-                (blockIdx.x * CT_DEVICE_MAP_UNROLL + ct_own_k) * CT_DEVICE_MAP_THREADS +           \
-                threadIdx.x;                                                                       \
-            if (ct_own_unit >= ct_own_map.n_units)                                                 \
-                return;                                                                            \
-            const CtMapPlace ct_own_place = ct_map_place(ct_own_map, ct_own_unit);                 \
-            const uint8 *ct_own_in = ct_own_place.in;                                              \
-            state_ ct_own_state;                                                                   \
-            ct_y ct_own_y;                                                                         \
-            name_##_start(&ct_own_settings, &ct_own_state);                                        \
-            for (uint64 ct_own_i = 0; ct_own_i < ct_own_m; ct_own_i++, ct_own_in += ct_own_step) { \
-                const ct_x ct_own_x = ct_convert<ct_x>(*(const CT_IN *)ct_own_in);                 \
-                name_##_add(&ct_own_settings, &ct_own_state, &ct_own_x);                           \
-            }                                                                                      \
-            const uint32 ct_own_n =                                                                \
-                ct_own_map.table ? ct_fold_count(ct_own_map, ct_own_unit) : (uint32)ct_own_m;      \
-            name_##_give(&ct_own_settings, &ct_own_state, ct_own_n, &ct_own_y);                    \
-            *(CT_OUT *)ct_own_place.out = ct_form_store<CT_OUT>(ct_own_y);                         \
+        const uint32 ct_own_unit = blockIdx.x * CT_DEVICE_MAP_THREADS + threadIdx.x;               \
+        if (ct_own_unit >= ct_own_map.n_units)                                                     \
+            return;                                                                                \
+        const CtMapPlace ct_own_place = ct_map_place(ct_own_map, ct_own_unit);                     \
+        const uint8 *ct_own_in = ct_own_place.in;                                                  \
+        state_ ct_own_state;                                                                       \
+        ct_y ct_own_y;                                                                             \
+        name_##_start(&ct_own_settings, &ct_own_state);                                            \
+        for (uint64 ct_own_i = 0; ct_own_i < ct_own_m; ct_own_i++, ct_own_in += ct_own_step) {     \
+            const ct_x ct_own_x = ct_convert<ct_x>(*(const CT_IN *)ct_own_in);                     \
+            name_##_add(&ct_own_settings, &ct_own_state, &ct_own_x);                               \
         }                                                                                          \
+        const uint32 ct_own_n =                                                                    \
+            ct_own_map.table ? ct_fold_count(ct_own_map, ct_own_unit) : (uint32)ct_own_m;          \
+        name_##_give(&ct_own_settings, &ct_own_state, ct_own_n, &ct_own_y);                        \
+        *(CT_OUT *)ct_own_place.out = ct_form_store<CT_OUT>(ct_own_y);                             \
     }
 
 /* The count of unit `unit`, in the map's table. */

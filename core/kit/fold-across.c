@@ -99,9 +99,8 @@ compile(State *self, CtPrepare *prepare, GError **error)
 {
     self->device = prepare->device;
     prepare->upload_bytes = (gsize)(self->n_bases * self->n_out * self->most) * sizeof(guint32);
-    self->gather =
-        ct_form_compile(&self->fold.form, prepare->device, "_across", CT_DEVICE_MAP_THREADS,
-                        CT_DEVICE_MAP_UNROLL, "CT_FOLD_ACROSS", error);
+    self->gather = ct_form_compile(&self->fold.form, prepare->device, "_across",
+                                   CT_DEVICE_MAP_THREADS, 1, "CT_FOLD_ACROSS", error);
     self->copy = self->gather ? ct_device_map_copy_new(prepare->device, 4, error) : NULL;
     return self->copy != NULL;
 }
@@ -479,8 +478,9 @@ launch_sums(const State *self, const CtWork *work, gint64 begin, gint64 end, gpo
         .kernel = self->gather,
         .arguments = {(gpointer)self->fold.form.choice.settings.bytes, &m, &step},
         .n_arguments = 3,
+        .unroll = 1,
     };
-    /* With elements of 16 bytes, a thread makes one sum at a time. */
+    /* Units are single sums, as of elements of 16 bytes. */
     return ct_device_map_box(&box, 16, 16, work->queue, &call, error);
 }
 
