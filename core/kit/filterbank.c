@@ -54,26 +54,31 @@ compare_descending(gconstpointer a, gconstpointer b, gpointer data)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-/* Whether each frequency is where even steps put it, to a millionth of a step and the rounding of
- * the frequencies. */
+gboolean
+ct_filterbank_is_even(const gdouble *frequencies, gint64 n, gdouble *step)
+{
+    const gdouble *f = frequencies;
+    gboolean is_even = TRUE;
+    *step = (f[n - 1] - f[0]) / (gdouble)(n - 1);
+    for (gint64 i = 0; i < n; i++) {
+        const gdouble room = 1e-6 * fabs(*step) + 8 * 0x1p-53 * fabs(f[i]);
+        is_even = is_even && fabs(f[i] - f[0] - (gdouble)i * *step) <= room;
+    }
+    return is_even;
+}
+
 static void
 find_step(CtChannels *channels, const CtStream *stream, gboolean is_descending)
 {
-    const gint64 n = channels->n;
-    const gdouble *f = channels->frequencies;
     const gint a = frequency_axis(stream);
     channels->is_even = TRUE;
-    if (n == 1) {
-        const gdouble width = a < 0 ? 0 : fabs(stream->axes[a].coordinate.step);
-        channels->step = is_descending ? -width : width;
+    if (channels->n > 1) {
+        channels->is_even =
+            ct_filterbank_is_even(channels->frequencies, channels->n, &channels->step);
         return;
     }
-    channels->step = (f[n - 1] - f[0]) / (gdouble)(n - 1);
-    for (gint64 i = 0; i < n; i++) {
-        const gdouble room = 1e-6 * fabs(channels->step) + 8 * 0x1p-53 * fabs(f[i]);
-        channels->is_even =
-            channels->is_even && fabs(f[i] - f[0] - (gdouble)i * channels->step) <= room;
-    }
+    const gdouble width = a < 0 ? 0 : fabs(stream->axes[a].coordinate.step);
+    channels->step = is_descending ? -width : width;
 }
 
 gboolean

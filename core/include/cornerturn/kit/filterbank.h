@@ -39,6 +39,10 @@ CT_EXPORT gboolean ct_channels_describe(const CtChannels *channels, const CtStre
                                         const char *products, CtStream *made, gint64 **lanes,
                                         GError **error);
 
+/* Whether each of `n` frequencies, at least 2, is where even steps put it, to a millionth of a step
+ * and the rounding of the frequencies. Sets *step to the mean step. */
+CT_EXPORT gboolean ct_filterbank_is_even(const gdouble *frequencies, gint64 n, gdouble *step);
+
 /* ---- polarisation products ---- */
 
 /* Sets *axis to the one of pol, stokes and coherence that the stream has, and *n to its length;
