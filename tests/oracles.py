@@ -47,6 +47,7 @@ def run(test, packages, script, *arguments):
     return done.stdout.strip()
 
 
+ASTROPY = "astropy==7.1.0 numpy==2.2.6"
 BASEBAND = "baseband==4.3.0"
 H5PY = "h5py==3.16.0"
 XARRAY = "xarray==2026.9.0 h5netcdf==1.8.2 h5py==3.16.0"

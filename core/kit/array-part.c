@@ -21,6 +21,7 @@ ct_array_part_clear(CtArrayPart *part, const CtArraySource *source)
     g_free(part->path);
     ct_stream_clear(&part->stream);
     g_clear_pointer(&part->gaps, ct_gaps_free);
+    g_clear_pointer(&part->file.gaps, ct_gaps_free);
 }
 
 G_GNUC_PRINTF(3, 4)
@@ -342,6 +343,11 @@ read_array(CtArrayPart *part, const CtArraySource *source, const CtParams *given
     file->said_layout = NULL;
     file->has_start |= has_clock;
     take_gaps(part, &sidecar, lanes);
+    if (!part->gaps && file->gaps) {
+        if (ct_gaps_n_lanes(file->gaps) != ct_stream_n_lanes(&part->stream))
+            return fault(source, error, "the gaps of a file have other lanes than its stream");
+        part->gaps = g_steal_pointer(&file->gaps);
+    }
     warn_of_losses(given, source->files, part->path, &sidecar);
     return check_layout(part, source, error) && measure(part, source, error);
 }

@@ -46,7 +46,8 @@ check_planned(const CtArrays *arrays, const CtBinding *planned, GError **error)
         ct_layout_equal(&arrays->layout, &planned->layout) &&
         stream->rate_num == wanted->rate_num && stream->rate_den == wanted->rate_den &&
         stream->ticks_per_sample == wanted->ticks_per_sample && stream->start == wanted->start &&
-        stream->epoch == wanted->epoch)
+        (stream->epoch == wanted->epoch ||
+         stream->epoch == CT_NO_EPOCH)) /* the graph may give it */
         return TRUE;
     g_set_error(
         error, CT_ERROR, CT_ERROR_DATA,

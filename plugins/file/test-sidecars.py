@@ -248,6 +248,18 @@ class Sidecars(graphs.GraphTest):
                 error = self.fail_graph(copy_stages("f32[pol]", {name: given}), "--strict")
                 self.assertIn(f"node 'in': parameter '{name}' has no effect here", error)
 
+    def test_start_of_the_graph(self):
+        """The start that the graph's observation gives is that of an array that does not tell it."""
+        np.save(self.folder / "in.npy", np.zeros(3, np.float32))
+        stages = copy_stages("f32[time]", {"sample_rate": "1 Hz", "start": 5})
+        (self.folder / "graph.yaml").write_text(json.dumps(
+            {"observation": {"start": "2022-06-29T01:30:00Z"}, "stages": stages}))
+        done = subprocess.run([graphs.COMMAND, "run", "--quiet", "graph.yaml"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        beside = json.loads((self.folder / "out.npy.json").read_text())
+        self.assertEqual(beside["start_utc"], "2022-06-29T01:30:05.000000000Z")
+
     def test_epoch_without_rate(self):
         """Without a sample rate, an epoch has no effect."""
         np.save(self.folder / "in.npy", np.zeros(4, np.float32))

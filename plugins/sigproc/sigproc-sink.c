@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sigproc.sink: power over time and frequency to SIGPROC files. */
-#include "sigproc-channels.h"
 #include "sigproc-header.h"
 #include "sigproc-telescopes.h"
 #include "sigproc.h"
 
-#include <math.h>
+#include <cornerturn/kit/filterbank.h>
 #include <string.h>
 
 static const char *const orders[] = {"descending", "stream", NULL};
@@ -60,47 +59,12 @@ typedef struct {
 
 typedef struct {
     Elements elements;
-    SigprocChannels channels;
+    CtChannels channels;
     gint64 *offsets; /* [channel of the file] bytes in a block, from its channel 0 on */
     gfloat *row;     /* [channel] of one IF, before they become levels */
 } Sink;
 
 /* ---- what a file can hold ---- */
-
-static gboolean
-shape_error(GError **error, const char *wanted, const CtAxis *axis, const char *remark)
-{
-    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                "wants %s, but is given '%s' with %" G_GINT64_FORMAT "%s", wanted, axis->name,
-                axis->length, remark);
-    return FALSE;
-}
-
-static gboolean
-choose_ifs(const CtStream *stream, Elements *elements, GError **error)
-{
-    static const char *const others[] = {"time", "subband", "channel", NULL};
-    static const char *const of_ifs[] = {"pol", "stokes", "coherence", NULL};
-    elements->n_ifs = 1;
-    for (guint a = 0; a < stream->n_axes; a++) {
-        const CtAxis *axis = &stream->axes[a];
-        if (g_strv_contains(others, axis->name) || axis->length == 1)
-            continue;
-        if (strcmp(axis->name, "beam") == 0)
-            return shape_error(error, "one beam", axis,
-                               ": a SIGPROC file has one, so each needs a stream and a sink of its "
-                               "own");
-        if (!g_strv_contains(of_ifs, axis->name))
-            return shape_error(error, "time, subband, channel and pol, stokes or coherence", axis,
-                               "");
-        if (elements->ifs)
-            return shape_error(error, "one axis of pol, stokes and coherence", axis,
-                               " beside another one");
-        elements->ifs = axis->name;
-        elements->n_ifs = axis->length;
-    }
-    return TRUE;
-}
 
 static gboolean
 choose_type(const CtParams *given, const CtStream *stream, Elements *elements, GError **error)
@@ -111,13 +75,6 @@ choose_type(const CtParams *given, const CtStream *stream, Elements *elements, G
     if (bits > 32 || (bits & (bits - 1)) != 0)
         return ct_params_error(given, "bits", error,
                                "wants 1, 2, 4, 8, 16 or 32, but is given %" G_GINT64_FORMAT, bits);
-    if (!ct_type_is_lossless(stream->type, CT_F32)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                    "wants f32, or real samples that it can hold, but is given %s%s",
-                    ct_type_info(stream->type)->name,
-                    ct_type_info(stream->type)->is_complex ? " (power makes them real)" : "");
-        return FALSE;
-    }
     elements->bits = (guint)bits;
     elements->type = is_byte && bits <= 8 ? stream->type : CT_F32;
     if (bits == 32) {
@@ -135,12 +92,15 @@ static gboolean
 choose_elements(const CtParams *given, const CtStream *stream, Elements *elements, GError **error)
 {
     *elements = (Elements){0};
-    return choose_ifs(stream, elements, error) && choose_type(given, stream, elements, error);
+    return ct_filterbank_check(stream, error) &&
+           ct_filterbank_products(stream, "a SIGPROC file", &elements->ifs, &elements->n_ifs,
+                                  error) &&
+           choose_type(given, stream, elements, error);
 }
 
 /* Whether all samples in time begin with a byte. */
 static gboolean
-check_bytes(const CtParams *given, const Elements *elements, const SigprocChannels *channels,
+check_bytes(const CtParams *given, const Elements *elements, const CtChannels *channels,
             GError **error)
 {
     const gint64 n = elements->n_ifs * channels->n;
@@ -151,27 +111,14 @@ check_bytes(const CtParams *given, const Elements *elements, const SigprocChanne
                            n, elements->bits);
 }
 
-static void
-add_wish(CtLayout *wish, const CtStream *stream, const char *name)
-{
-    if (name && ct_stream_axis(stream, name) >= 0 && ct_layout_axis(wish, name) < 0)
-        wish->axes[wish->n_axes++].name = ct_axis_name(name);
-}
-
 static gboolean
 check(CtNode *node, GError **error)
 {
     const CtStream *stream = &node->inputs[0];
-    g_auto(SigprocChannels) channels = {0};
+    g_auto(CtChannels) channels = {0};
     Elements elements;
-    if (ct_stream_axis(stream, "time") < 0 || stream->rate_num == 0) {
-        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                    "wants a stream along time with a clock, but is given one without");
-        return FALSE;
-    }
     if (!choose_elements(node->params, stream, &elements, error) ||
-        !sigproc_channels_init(&channels, stream, ct_params_choice(node->params, "order") == 0,
-                               error) ||
+        !ct_channels_init(&channels, stream, ct_params_choice(node->params, "order") == 0, error) ||
         !check_bytes(node->params, &elements, &channels, error))
         return FALSE;
     if (stream->epoch == CT_NO_EPOCH)
@@ -182,15 +129,7 @@ check(CtNode *node, GError **error)
             node->params, NULL,
             "the frequencies have no even steps: the file has a table of them, which few "
             "programs read");
-    CtLayout *wish = &node->input_layouts[0];
-    wish->types = 1u << elements.type;
-    add_wish(wish, stream, "time");
-    for (guint a = 0; a < stream->n_axes; a++)
-        if (stream->axes[a].length == 1)
-            add_wish(wish, stream, stream->axes[a].name);
-    add_wish(wish, stream, elements.ifs);
-    add_wish(wish, stream, "subband");
-    add_wish(wish, stream, "channel");
+    ct_filterbank_wish(&node->input_layouts[0], stream, elements.type, elements.ifs);
     return TRUE;
 }
 
@@ -201,21 +140,11 @@ check(CtNode *node, GError **error)
 static gdouble
 find_mjd(const CtStream *stream, gint64 tick)
 {
-    enum { DAY = 86400, UNIX_MJD = 40587 };
-    const __int128 ticks = (__int128)tick * stream->rate_den;
-    __int128 seconds = ticks / stream->rate_num, rest = ticks % stream->rate_num;
-    if (rest < 0) {
-        seconds--;
-        rest += stream->rate_num;
-    }
-    seconds += stream->epoch;
-    gint64 days = (gint64)(seconds / DAY), second = (gint64)(seconds % DAY);
-    if (second < 0) {
-        days--;
-        second += DAY;
-    }
-    const gdouble part = ((gdouble)second + (gdouble)rest / (gdouble)stream->rate_num) / DAY;
-    return (gdouble)(days + UNIX_MJD) + part;
+    enum { DAY = 86400 };
+    gint64 day, second;
+    gdouble part;
+    ct_filterbank_get_time(stream, tick, &day, &second, &part);
+    return (gdouble)day + ((gdouble)second + part) / DAY;
 }
 
 static void
@@ -241,7 +170,7 @@ set_observation(SigprocHeader *header, const CtParams *given, const CtStream *st
 }
 
 static void
-set_frequencies(SigprocHeader *header, const SigprocChannels *channels)
+set_frequencies(SigprocHeader *header, const CtChannels *channels)
 {
     const gdouble megahertz = 1e6;
     sigproc_set(header, SIGPROC_NCHANS, (gdouble)channels->n);
@@ -270,9 +199,7 @@ append_header(CtSinkFile *file, const CtStream *stream, GError **error)
     sigproc_set(&header, SIGPROC_DATA_TYPE, is_series ? 2 : 1);
     sigproc_set(&header, SIGPROC_TSTART,
                 stream->epoch == CT_NO_EPOCH ? 0 : find_mjd(stream, stream->start));
-    sigproc_set(&header, SIGPROC_TSAMP,
-                (gdouble)stream->ticks_per_sample * (gdouble)stream->rate_den /
-                    (gdouble)stream->rate_num);
+    sigproc_set(&header, SIGPROC_TSAMP, ct_filterbank_period(stream));
     sigproc_set(&header, SIGPROC_NBITS, elements->bits);
     if (elements->is_signed)
         sigproc_set(&header, SIGPROC_SIGNED, 1);
@@ -295,14 +222,14 @@ describe(CtSinkFile *file, GError **error)
     const Sink *sink = file->self;
     const Elements *elements = &sink->elements;
     CtStream *stream = &file->stream;
-    if (!sigproc_channels_describe(&sink->channels, file->input->stream, elements->ifs, stream,
-                                   &file->lanes, error))
+    if (!ct_channels_describe(&sink->channels, file->input->stream, elements->ifs, stream,
+                              &file->lanes, error))
         return FALSE;
     stream->type = elements->is_signed ? CT_I8 : elements->bits <= 8 ? CT_U8 : CT_F32;
     file->layout = (CtLayout){.types = 1u << stream->type};
-    add_wish(&file->layout, stream, "time");
-    add_wish(&file->layout, stream, elements->ifs);
-    add_wish(&file->layout, stream, "channel");
+    ct_filterbank_add_axis(&file->layout, stream, "time");
+    ct_filterbank_add_axis(&file->layout, stream, elements->ifs);
+    ct_filterbank_add_axis(&file->layout, stream, "channel");
     file->sample_bytes = elements->n_ifs * sink->channels.n * elements->bits / 8;
     return TRUE;
 }
@@ -311,10 +238,10 @@ static gboolean
 open_file(CtSinkFile *file, GError **error)
 {
     Sink *sink = file->self;
-    SigprocChannels *channels = &sink->channels;
+    CtChannels *channels = &sink->channels;
     const gboolean is_descending = ct_params_choice(file->given, "order") == 0;
     if (!choose_elements(file->given, file->input->stream, &sink->elements, error) ||
-        !sigproc_channels_init(channels, file->input->stream, is_descending, error) ||
+        !ct_channels_init(channels, file->input->stream, is_descending, error) ||
         !(sink->offsets = CT_TABLE(gint64, channels->n, "channels", error)) ||
         !(sink->row = CT_TABLE(gfloat, channels->n, "channels", error)))
         return FALSE;
@@ -363,10 +290,7 @@ make_levels(const Sink *sink, const guint8 *from)
             memcpy(&value, at, sizeof value);
         else
             value = type == CT_I8 ? (gfloat)(gint8)*at : (gfloat)*at;
-        value = rintf(value + offset);
-        const gfloat level = value > 0 ? MIN(value, most) : 0;
-        clipped += !(level == value);
-        sink->row[i] = level;
+        sink->row[i] = (gfloat)ct_filterbank_level(value + offset, 0, most, &clipped);
     }
     return clipped;
 }
@@ -391,14 +315,14 @@ write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
 {
     enum { PIECE_BYTES = 1 << 18 };
     const Sink *sink = file->self;
-    const SigprocChannels *channels = &sink->channels;
+    const CtChannels *channels = &sink->channels;
     const Elements *elements = &sink->elements;
     const gint64 time = stride_of(file, block, "time");
     const gint64 ifs = stride_of(file, block, elements->ifs);
     const gint64 row_bits = channels->n * elements->bits;
     const gint64 piece = MAX(1, PIECE_BYTES / file->sample_bytes);
-    sigproc_channels_offsets(channels, stride_of(file, block, "subband"),
-                             stride_of(file, block, "channel"), sink->offsets);
+    ct_channels_offsets(channels, stride_of(file, block, "subband"),
+                        stride_of(file, block, "channel"), sink->offsets);
     for (gint64 begin = 0; begin < block->n_samples; begin += piece) {
         const gint64 end = MIN(begin + piece, block->n_samples);
         const gint64 n = (end - begin) * file->sample_bytes;
@@ -425,7 +349,7 @@ static void
 clear(gpointer self)
 {
     Sink *sink = self;
-    sigproc_channels_clear(&sink->channels);
+    ct_channels_clear(&sink->channels);
     g_free(sink->offsets);
     g_free(sink->row);
 }

@@ -4,9 +4,8 @@
 #include "sigproc-telescopes.h"
 #include "sigproc.h"
 
+#include <cornerturn/kit/filterbank.h>
 #include <cornerturn/packets.h>
-#include <cornerturn/text.h>
-#include <math.h>
 #include <string.h>
 
 enum { AUTO, INTENSITY, POL, STOKES, COHERENCE };
@@ -194,27 +193,19 @@ set_frequencies(const CtArrayFile *file, const SigprocHeader *header, CtStream *
     return TRUE;
 }
 
-/* A tick is a sample, or so small a part of it that it lasts no longer than a microsecond, for
- * files begin anywhere between two samples. */
 static gboolean
 set_rate(const CtArrayFile *file, const SigprocHeader *header, CtStream *stream, GError **error)
 {
     const gdouble period = header->number[SIGPROC_TSAMP];
-    gint64 numerator, denominator;
-    if (!(period >= 1e-12 && period <= 1e12))
-        return refuse(file, error, "wants tsamp in seconds, but is given %g", period);
-    ct_quantity_approximate(period, 0, &numerator, &denominator);
-    const gint64 ticks = (gint64)CLAMP(ceil(period * 1e6 - 1e-6), 1, 0x1p22);
-    return ct_stream_set_rate(stream, denominator, numerator, ticks) ||
-           refuse(file, error, "wants tsamp that 63 bits count, but is given %.17g", period);
+    return ct_filterbank_set_period(stream, period) ||
+           refuse(file, error, "wants tsamp in seconds, but is given %.17g", period);
 }
-
-enum { DAY = 86400, UNIX_MJD = 40587 };
 
 static gboolean
 set_start(CtArrayFile *file, const CtParams *given, const SigprocHeader *header, CtStream *stream,
           GError **error)
 {
+    enum { DAY = 86400 };
     const gdouble start = header->number[SIGPROC_TSTART];
     if (start == 0)
         return TRUE;
@@ -223,8 +214,7 @@ set_start(CtArrayFile *file, const CtParams *given, const SigprocHeader *header,
                       start);
     const gdouble rate = (gdouble)stream->rate_num / (gdouble)stream->rate_den;
     const gdouble day = floor(start), seconds = (start - day) * DAY;
-    stream->epoch = ((gint64)day - UNIX_MJD) * DAY + (gint64)floor(seconds);
-    stream->start = llrint((seconds - floor(seconds)) * rate);
+    ct_filterbank_set_start(stream, (gint64)day, (gint64)seconds, seconds - floor(seconds));
     file->has_start = TRUE;
     file->start_error = (nextafter(start, 1e9) - start) / 2 * DAY + 0.5 / rate;
     if (header->number[SIGPROC_BARYCENTRIC] != 0 || header->number[SIGPROC_PULSARCENTRIC] != 0)

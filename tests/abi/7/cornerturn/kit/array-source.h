@@ -39,6 +39,7 @@
  * that overlap in time, or that begin between two samples of the first one, are errors. */
 #pragma once
 
+#include <cornerturn/kit/gaps.h>
 #include <cornerturn/stage.h>
 
 G_BEGIN_DECLS
@@ -77,7 +78,9 @@ struct CtArrayFile {
     gboolean has_start;         /* the stream's start is known; else it is where others end */
     gdouble start_error;        /* seconds by which the header's start may be wrong */
     gpointer self;              /* the plugin's, for `clear` */
-    guint64 reserved[8];        /* 0 */
+    CtGaps *gaps; /* invalid samples that the file itself tells of, by the lanes of the stream; used
+                     where PATH.json tells of none, freed by the kit; NULL: none */
+    guint64 reserved[7]; /* 0 */
 };
 
 typedef struct CtArraySource CtArraySource;
