@@ -47,11 +47,11 @@ choose_ifs(const CtStream *stream, SigprocElements *elements, GError **error)
 }
 
 static gboolean
-choose_type(const CtParams *given, gboolean is_float, const CtStream *stream,
+choose_type(const CtParams *given, gboolean is_hdf5, const CtStream *stream,
             SigprocElements *elements, GError **error)
 {
-    const gboolean is_byte = !is_float && (stream->type == CT_U8 || stream->type == CT_I8);
-    const gboolean has_bits = !is_float && ct_params_has(given, "bits");
+    const gboolean is_byte = !is_hdf5 && (stream->type == CT_U8 || stream->type == CT_I8);
+    const gboolean has_bits = !is_hdf5 && ct_params_has(given, "bits");
     const gint64 bits = has_bits ? ct_params_int(given, "bits") : is_byte ? 8 : 32;
     if (bits > 32 || (bits & (bits - 1)) != 0)
         return ct_params_error(given, "bits", error,
@@ -77,12 +77,12 @@ choose_type(const CtParams *given, gboolean is_float, const CtStream *stream,
 }
 
 static gboolean
-choose_elements(const CtParams *given, gboolean is_float, const CtStream *stream,
+choose_elements(const CtParams *given, gboolean is_hdf5, const CtStream *stream,
                 SigprocElements *elements, GError **error)
 {
     *elements = (SigprocElements){0};
     return choose_ifs(stream, elements, error) &&
-           choose_type(given, is_float, stream, elements, error);
+           choose_type(given, is_hdf5, stream, elements, error);
 }
 
 /* Whether all samples in time begin with a byte. */
@@ -106,7 +106,7 @@ add_wish(CtLayout *wish, const CtStream *stream, const char *name)
 }
 
 gboolean
-sigproc_power_check(CtNode *node, gboolean is_float, GError **error)
+sigproc_power_check(CtNode *node, gboolean is_hdf5, GError **error)
 {
     const CtStream *stream = &node->inputs[0];
     g_auto(SigprocChannels) channels = {0};
@@ -116,7 +116,7 @@ sigproc_power_check(CtNode *node, gboolean is_float, GError **error)
                     "wants a stream along time with a clock, but is given one without");
         return FALSE;
     }
-    if (!choose_elements(node->params, is_float, stream, &elements, error) ||
+    if (!choose_elements(node->params, is_hdf5, stream, &elements, error) ||
         !sigproc_channels_init(&channels, stream, ct_params_choice(node->params, "order") == 0,
                                error) ||
         !check_bytes(node->params, &elements, &channels, error))
@@ -124,6 +124,12 @@ sigproc_power_check(CtNode *node, gboolean is_float, GError **error)
     if (stream->epoch == CT_NO_EPOCH)
         ct_params_warn(node->params, NULL,
                        "the stream does not know its UTC: tstart of the file is 0");
+    if (channels.n > 1 && !channels.is_even && is_hdf5) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants frequencies with even steps, which are all that a filterbank in HDF5 "
+                    "has, but is given others");
+        return FALSE;
+    }
     if (channels.n > 1 && !channels.is_even)
         ct_params_warn(
             node->params, NULL,
@@ -250,12 +256,12 @@ describe(CtSinkFile *file, GError **error)
 }
 
 gboolean
-sigproc_power_open(CtSinkFile *file, gboolean is_float, GError **error)
+sigproc_power_open(CtSinkFile *file, gboolean is_hdf5, GError **error)
 {
     SigprocPower *power = file->self;
     SigprocChannels *channels = &power->channels;
     const gboolean is_descending = ct_params_choice(file->given, "order") == 0;
-    if (!choose_elements(file->given, is_float, file->input->stream, &power->elements, error) ||
+    if (!choose_elements(file->given, is_hdf5, file->input->stream, &power->elements, error) ||
         !sigproc_channels_init(channels, file->input->stream, is_descending, error) ||
         !(power->offsets = CT_TABLE(gint64, channels->n, "channels", error)) ||
         !(power->row = CT_TABLE(gfloat, channels->n, "channels", error)))

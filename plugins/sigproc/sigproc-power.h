@@ -31,8 +31,8 @@ enum { SIGPROC_CLIPPED };
 
 extern const char *const sigproc_orders[];
 
-/* The parameters of a sink of filterbanks. With `is_float` it has no `bits` and `offset`: samples
- * are f32. */
+/* The parameters of a sink of filterbanks. One in HDF5 (`is_hdf5`) has f32 alone, no `bits` and
+ * `offset`, and no table of frequencies. */
 #define SIGPROC_POWER_PARAMS                                                                       \
     {.name = "order",                                                                              \
      .kind = CT_PARAM_CHOICE,                                                                      \
@@ -52,10 +52,10 @@ extern const char *const sigproc_orders[];
 
 /* For the `check` of a sink: refuses streams that a filterbank can't hold, and wishes the layout
  * nearest to the file's. */
-gboolean sigproc_power_check(CtNode *node, gboolean is_float, GError **error);
+gboolean sigproc_power_check(CtNode *node, gboolean is_hdf5, GError **error);
 /* For the sink's `open`; the rest for the functions of its names. A sink's struct begins with a
  * SigprocPower. Sets the stream, the layout, the lanes and the bytes of a sample of the file. */
-gboolean sigproc_power_open(CtSinkFile *file, gboolean is_float, GError **error);
+gboolean sigproc_power_open(CtSinkFile *file, gboolean is_hdf5, GError **error);
 gboolean sigproc_power_write(CtSinkFile *file, const CtBlock *block, GError **error);
 void sigproc_power_clear(gpointer self);
 /* Sets what the header of an open file says; `header` must be zero. */
