@@ -74,7 +74,9 @@ split_pairs(char **texts, gsize n)
         }
     }
     g_autoptr(CtLabels) of = ct_labels_new((const char *const *)names->pdata, names->len);
-    return ct_labels_new_pairs(of, pairs, n);
+    g_autoptr(CtLabels) all = ct_labels_new_pairs(of, NULL, 0);
+    g_autoptr(CtLabels) some = ct_labels_new_pairs(of, pairs, n);
+    return ct_labels_ref(ct_labels_equal(all, some) ? all : some);
 }
 
 static gboolean

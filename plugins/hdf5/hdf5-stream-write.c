@@ -185,8 +185,8 @@ hdf5_stream_write(hid_t file, const CtStream *stream, const CtLayout *layout)
         dims[a] = strcmp(axis->name, "time") == 0 ? 0 : (hsize_t)axis->length;
     }
     g_auto(Hdf5Id) data = hdf5_add(file, HDF5_DATA, type, layout->n_axes, dims, NULL, NULL);
-    /* The first attribute makes the library move messages of the dataset to a new piece, which is to
-     * be within the first page, too. */
+    /* The first attribute makes the library move messages of the dataset to a new piece, which is
+     * to be within the first page, too. */
     if (data < 0 || !describe(data, stream, layout))
         return H5I_INVALID_HID;
     for (guint a = 0; a < layout->n_axes; a++) {
