@@ -274,6 +274,12 @@ has_values(hid_t object, gsize n, gboolean is_text)
            (is_text ? class == H5T_STRING : class == H5T_INTEGER || class == H5T_FLOAT);
 }
 
+gboolean
+hdf5_has_numbers(hid_t dataset, gsize n)
+{
+    return has_values(dataset, n, FALSE);
+}
+
 static gboolean
 read_values(hid_t object, hid_t type, gpointer values)
 {

@@ -46,6 +46,8 @@ hid_t hdf5_add(hid_t group, const char *name, hid_t type, guint n_dims, const hs
 
 /* A dataset or a group of this name in `group`; H5I_INVALID_HID: there is none. To be closed. */
 hid_t hdf5_open(hid_t group, const char *name);
+/* Whether a dataset has `n` numbers. */
+gboolean hdf5_has_numbers(hid_t dataset, gsize n);
 /* Reads all `n` numbers of a dataset or an attribute, in the order of memory, as a type of the
  * library. FALSE: it has others, or is H5I_INVALID_HID. */
 gboolean hdf5_read(hid_t object, hid_t type, gsize n, gpointer values);

@@ -6,6 +6,7 @@
 
 #include <cornerturn/kit/boxes.h>
 #include <hdf5_hl.h>
+#include <math.h>
 #include <string.h>
 
 static const CtParam params[] = {
@@ -22,6 +23,7 @@ static const CtParam params[] = {
      .kind = CT_PARAM_LAYOUT,
      .help = "the axes of the dataset: [time channel]; left out: as the file says"},
     SIGPROC_PRODUCTS_PARAM,
+    CT_ARRAY_SOURCE_PARAMS,
     {NULL},
 };
 
@@ -223,7 +225,7 @@ open_array(Array *array, CtArrayFile *file, const CtParams *given, CtStream *str
     if (stream->type == CT_TYPE_NONE)
         return hdf5_refuse(file, error, "wants parts of complex elements, but is given %s",
                            ct_type_info(type)->name);
-    return hdf5_stream_describe(file, array->file, array->data, &layout, stream, error);
+    return hdf5_stream_describe(file, given, array->file, array->data, &layout, stream, error);
 }
 
 static gboolean
@@ -334,10 +336,29 @@ read_samples(const CtArrayFile *file, gint64 first, gint64 n, guint8 *to, GError
     return TRUE;
 }
 
+/* ---- the stage ---- */
+
+static gboolean
+describe(const CtParams *given, CtStream *stream, GError **error)
+{
+    if (stream->rate_num > 0 && ct_params_has(given, "sample_rate")) {
+        gint64 numerator, denominator;
+        ct_params_rational(given, "sample_rate", &numerator, &denominator);
+        const gdouble rate = (gdouble)numerator / (gdouble)denominator;
+        const gdouble said = ct_stream_sample_rate(stream);
+        if (fabs(rate - said) > 1e-9 * said)
+            return ct_params_error(given, "sample_rate", error,
+                                   "wants that of the file, %.12g Hz, but is given %.12g Hz", said,
+                                   rate);
+    }
+    return ct_array_source_describe(given, stream, error);
+}
+
 const CtArraySource hdf5_source_files = {
     .files = "path",
     .name = "HDF5 files",
     .open = open_file,
+    .describe = describe,
     .read = read_samples,
     .clear = clear,
 };

@@ -278,8 +278,8 @@ read_observation(const CtArrayFile *array, hid_t file, CtStream *stream, GError 
 }
 
 gboolean
-hdf5_stream_describe(CtArrayFile *array, hid_t file, hid_t data, const CtLayout *axes,
-                     CtStream *stream, GError **error)
+hdf5_stream_describe(CtArrayFile *array, const CtParams *given, hid_t file, hid_t data,
+                     const CtLayout *axes, CtStream *stream, GError **error)
 {
     for (guint dim = 0; dim < axes->n_axes; dim++) {
         const gint a = ct_stream_axis(stream, axes->axes[dim].name);
@@ -290,6 +290,11 @@ hdf5_stream_describe(CtArrayFile *array, hid_t file, hid_t data, const CtLayout 
     }
     stream->has_frequency = hdf5_get(data, "frequency", H5T_NATIVE_DOUBLE, &stream->frequency, 0) &&
                             isfinite(stream->frequency);
-    return check_parents(array, stream, error) && read_clock(array, data, stream, error) &&
-           read_observation(array, file, stream, error);
+    const gint time = ct_layout_axis(axes, "time");
+    g_auto(Hdf5Id) times = time < 0 ? H5I_INVALID_HID : open_scale(data, (guint)time);
+    if (!check_parents(array, stream, error) || !read_clock(array, data, stream, error))
+        return FALSE;
+    if (stream->rate_num == 0 && times >= 0)
+        hdf5_time_read(array, given, times, stream);
+    return read_observation(array, file, stream, error);
 }

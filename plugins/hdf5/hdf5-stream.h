@@ -24,8 +24,12 @@ char *hdf5_axis_name(hid_t data, guint dim);
 /* Describes the coordinates and the labels of the axes, the clock, the frequency and the
  * observation. The stream has its axes; axis `dim` of the dataset is that of the name
  * axes[dim]. */
-gboolean hdf5_stream_describe(CtArrayFile *array, hid_t file, hid_t data, const CtLayout *axes,
-                              CtStream *stream, GError **error);
+gboolean hdf5_stream_describe(CtArrayFile *array, const CtParams *given, hid_t file, hid_t data,
+                              const CtLayout *axes, CtStream *stream, GError **error);
+
+/* Sets the clock that a scale of time tells: values in seconds, or another unit, with even steps;
+ * warns if they have none. FALSE: it tells none. */
+gboolean hdf5_time_read(CtArrayFile *file, const CtParams *given, hid_t scale, CtStream *stream);
 
 /* Writes all this: a dataset HDF5_DATA without samples, its scales, the group. Below 0: it fails.
  * To be closed. */

@@ -255,6 +255,23 @@ with h5py.File("c.h5", "w") as f:
         data.dims[k].attach_scale(f["beam/" + name])
     numpy.save("want.npy", values)
 """
+TIMES = """
+with h5py.File(sys.argv[1], "w") as f:
+    f["time"] = numpy.load(sys.argv[2])
+    f["time"].attrs["units"] = sys.argv[3]
+    f["time"].make_scale("time")
+    f["power"] = numpy.zeros((len(f["time"]), 2), "f4")
+    f["power"].dims[0].attach_scale(f["time"])
+    f["power"].dims[1].label = "channel"
+"""
+XARRAY = """
+import sys, numpy, xarray
+power = xarray.DataArray(
+    numpy.arange(12, dtype="f4").reshape(4, 3), dims=("time", "channel"), name="power",
+    coords={"time": numpy.datetime64("2022-06-29T01:30:00", "ns") + numpy.arange(4) * 250000000,
+            "channel": ("channel", numpy.array([1e6, 2e6, 3e6]), {"units": "Hz"})})
+power.to_dataset().to_netcdf(sys.argv[1], engine="h5netcdf")
+"""
 PLAIN = """
 with h5py.File("p.h5", "w") as f:
     numpy.random.seed(1)
@@ -290,6 +307,46 @@ class Other(Case):
         axes = {axis["name"]: axis for axis in beside["axes"]}
         self.assertEqual(axes["channel"]["table"], [100e6, 101e6, 104e6, 109e6])
         self.assertEqual((axes["channel"]["unit"], axes["stokes"]["labels"]), ("Hz", ["I", "Q", "U"]))
+        self.assertEqual((beside["sample_rate"], beside["start"], beside.get("epoch")), (2, 0, None))
+
+    def test_times(self):
+        """The clock that times tell, of h5py and of xarray; a parameter that contradicts it."""
+        for units, values, rate, start in (
+                ("s", np.arange(9) * 0.1 + 5, 10, 5),
+                ("milliseconds since 2022-06-29 01:30:00", np.arange(7) * 125, 8, 1656466200),
+                ("days since 2022-06-29", np.arange(1000) / 86400 / 3 + 0.25, 3, 1656460800 + 21600),
+                ("seconds since 2022-06-29T01:30:00.25Z", np.arange(2) * 7 - 1, 1 / 7, 1656466199.25),
+                ("hours since 1950-01-01 00:00:00", np.arange(3), 1 / 3600, -631152000),
+                ("fathoms", np.arange(5), None, None), ("s", np.arange(5) ** 2, None, None),
+                ("s", np.full(5, np.nan), None, None), ("s", -np.arange(5), None, None),
+                ("s", np.arange(3) * 1e300, None, None), ("s since once", np.arange(3), None, None)):
+            with self.subTest(units=units, step=values[1]):
+                np.save(self.folder / "times.npy", values)
+                self.make(TIMES, self.folder / "t.h5", self.folder / "times.npy", units)
+                _, beside = self.read({"path": "t.h5"})
+                if rate is None:
+                    self.assertNotIn("ticks_per_second", beside)
+                    continue
+                self.assertAlmostEqual(beside["sample_rate"] / rate, 1, delta=1e-15)
+                ticks = beside["ticks_per_second"][0] / beside["ticks_per_second"][1]
+                # A tick lasts a microsecond at most, or 2⁻²² of a sample; times are doubles.
+                self.assertAlmostEqual(beside.get("epoch", 0) + beside["start"] / ticks, start,
+                                       delta=max(1e-6, 2**-22 / rate) + 2**-50 * abs(start))
+        np.save(self.folder / "times.npy", np.arange(9) * 0.1)
+        self.make(TIMES, self.folder / "t.h5", self.folder / "times.npy", "s")
+        _, beside = self.read({"path": "t.h5", "sample_rate": "10 Hz", "epoch": "2022-06-29T01:30:00Z"})
+        self.assertEqual((beside["sample_rate"], beside["epoch"]), (10, 1656466200))
+        self.assertIn("parameter 'sample_rate': wants that of the file, 10 Hz, but is given 11 Hz",
+                      self.fail_source({"path": "t.h5", "sample_rate": "11 Hz"}))
+
+    def test_xarray(self):
+        """What xarray writes, times as dates, by the names of its dimensions."""
+        oracles.run(self, oracles.XARRAY, XARRAY, self.folder / "x.h5")
+        array, beside = self.read({"path": "x.h5", "dataset": "power"}, "[time channel]")
+        np.testing.assert_array_equal(array, np.arange(12, dtype="f4").reshape(4, 3), strict=True)
+        self.assertEqual((beside["sample_rate"], beside["epoch"], beside["start"]), (4, 1656466200, 0))
+        channel = next(axis for axis in beside["axes"] if axis["name"] == "channel")
+        self.assertEqual((channel["unit"], channel["table"]), ("Hz", [1e6, 2e6, 3e6]))
 
     def test_names(self):
         """Datasets and axes that parameters name, and elements of other kinds."""
