@@ -49,6 +49,7 @@ def run(test, packages, script, *arguments):
 
 ASTROPY = "astropy==7.1.0 numpy==2.2.6"
 BASEBAND = "baseband==4.3.0"
+BLIMPY = "blimpy==2.1.4 h5py==3.16.0 hdf5plugin==7.1.0 setuptools==65.5.0"
 H5PY = "h5py==3.16.0"
 XARRAY = "xarray==2026.9.0 h5netcdf==1.8.2 h5py==3.16.0"
 YOUR = "your==0.6.7"

@@ -9,8 +9,9 @@
  * version 1, dataspace messages of version 1, data layout messages of version 3. */
 #pragma once
 
-#include <cornerturn/layout.h>
-#include <cornerturn/tensor.h>
+#include "hdf5-objects.h"
+
+#include <cornerturn/kit/sink.h>
 
 /* Where in the file the numbers of a dataset are; offsets in bytes. */
 typedef struct {
@@ -21,15 +22,24 @@ typedef struct {
 } Hdf5Places;
 
 typedef struct {
-    GBytes *bytes;   /* a multiple of 4096 */
-    Hdf5Places data; /* of the samples */
-    Hdf5Places time; /* of the scale of time; all 0 without time */
+    GBytes *bytes;     /* a multiple of 4096 */
+    Hdf5Places data;   /* of the samples */
+    Hdf5Places time;   /* of the scale of time; all 0 without one */
+    gboolean has_time; /* the first axis of the samples is time */
 } Hdf5Header;
 
 /* Where the superblock has the length of the file. */
 #define HDF5_END_PLACE 40
 
-/* Makes the header of a file of `stream`, whose start is that of the file. */
-gboolean hdf5_header_make(Hdf5Header *header, const char *path, const CtStream *stream,
-                          const CtLayout *layout, GError **error);
+/* Writes the objects of a file in memory: a dataset without samples, which is given, first; then
+ * its scale `time`, if it has one; then all others. Below 0: it fails. */
+typedef hid_t (*Hdf5Fill)(hid_t file, const CtSinkFile *sink);
+
+/* Makes the header, and appends it to the file of a sink, whose stream and layout are known. */
+gboolean hdf5_header_append(Hdf5Header *header, CtSinkFile *sink, Hdf5Fill fill, GError **error);
 void hdf5_header_clear(Hdf5Header *header);
+
+/* For `mark` and `close` of a sink: the header counts the samples that are written; then the scale
+ * of time has its seconds. */
+gboolean hdf5_header_mark(const Hdf5Header *header, CtSinkFile *file, GError **error);
+gboolean hdf5_header_close(const Hdf5Header *header, CtSinkFile *file, GError **error);

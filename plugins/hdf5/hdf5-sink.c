@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5.sink: a stream to HDF5 files, as one dataset with a scale for each axis. */
 #include "hdf5-header.h"
+#include "hdf5-stream.h"
 #include "hdf5.h"
 
-#include <cornerturn/packets.h>
 #include <string.h>
 
 static const CtParam params[] = {CT_SINK_PARAMS("the HDF5 file"), {NULL}};
@@ -12,15 +12,17 @@ typedef struct {
     Hdf5Header header;
 } Sink;
 
+static hid_t
+fill(hid_t file, const CtSinkFile *sink)
+{
+    return hdf5_stream_write(file, &sink->stream, &sink->layout);
+}
+
 static gboolean
 open_file(CtSinkFile *file, GError **error)
 {
     Sink *sink = file->self;
-    if (!hdf5_header_make(&sink->header, file->path, &file->stream, &file->layout, error))
-        return FALSE;
-    gsize n;
-    const guint8 *bytes = g_bytes_get_data(sink->header.bytes, &n);
-    return ct_sink_append(file, bytes, (gint64)n, error);
+    return hdf5_header_append(&sink->header, file, fill, error);
 }
 
 /* Copies the samples of a block from axis `axis` on, packed. Returns where they end. */
@@ -59,77 +61,18 @@ write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
     return TRUE;
 }
 
-/* ---- the numbers of the header ---- */
-
-/* Writes a number at a place of the header. It is within a page, so that it is written whole or not
- * at all, whenever the process ends. */
-static gboolean
-put(CtSinkFile *file, gsize place, gint64 value, GError **error)
-{
-    const guint64 bytes = GUINT64_TO_LE((guint64)value);
-    return place == 0 || ct_file_write(file->path, file->fd, (gint64)place, &bytes, sizeof bytes,
-                                       error) == sizeof bytes;
-}
-
-static gboolean
-put_length(CtSinkFile *file, const Hdf5Places *places, gint64 n, GError **error)
-{
-    return put(file, places->most_length, n, error) && put(file, places->length, n, error);
-}
-
-/* Room is told of first, then what is in it. */
 static gboolean
 mark(CtSinkFile *file, GError **error)
 {
     const Sink *sink = file->self;
-    const Hdf5Places *data = &sink->header.data, *time = &sink->header.time;
-    const gint64 bytes = file->n_samples * file->sample_bytes;
-    if (file->n_samples == 0)
-        return TRUE;
-    if (!put(file, HDF5_END_PLACE, file->header_bytes + bytes, error) ||
-        !put(file, data->bytes, bytes, error) ||
-        !put(file, data->address, file->header_bytes, error))
-        return FALSE;
-    return time->length == 0 || (put_length(file, time, file->n_samples, error) &&
-                                 put_length(file, data, file->n_samples, error));
-}
-
-/* Writes the seconds of all samples behind them, in pieces. */
-static gboolean
-write_times(CtSinkFile *file, gint64 at, GError **error)
-{
-    enum { PIECE = 1 << 16 };
-    const CtStream *stream = &file->stream;
-    g_autofree gdouble *times = g_new(gdouble, PIECE);
-    for (gint64 first = 0; first < file->n_samples; first += PIECE) {
-        const gint64 n = MIN(PIECE, file->n_samples - first);
-        const gint64 bytes = n * (gint64)sizeof *times;
-        for (gint64 i = 0; i < n; i++)
-            times[i] = stream->rate_num == 0
-                           ? (gdouble)(first + i)
-                           : (gdouble)((__int128)(first + i) * stream->ticks_per_sample *
-                                       stream->rate_den) /
-                                 (gdouble)stream->rate_num;
-        if (ct_file_write(file->path, file->fd, at + first * (gint64)sizeof *times, times, bytes,
-                          error) != bytes)
-            return FALSE;
-    }
-    return TRUE;
+    return hdf5_header_mark(&sink->header, file, error);
 }
 
 static gboolean
 close_file(CtSinkFile *file, GError **error)
 {
     const Sink *sink = file->self;
-    const Hdf5Places *time = &sink->header.time;
-    const gint64 end = file->header_bytes + file->n_samples * file->sample_bytes;
-    const gint64 at = (end + 7) / 8 * 8, bytes = file->n_samples * (gint64)sizeof(gdouble);
-    if (!mark(file, error))
-        return FALSE;
-    if (time->length == 0 || file->n_samples == 0)
-        return TRUE;
-    return write_times(file, at, error) && put(file, HDF5_END_PLACE, at + bytes, error) &&
-           put(file, time->bytes, bytes, error) && put(file, time->address, at, error);
+    return hdf5_header_close(&sink->header, file, error);
 }
 
 static void
@@ -162,6 +105,6 @@ const CtStage hdf5_sink = {
     .inputs = CT_PORTS({"in", "{...}", 0, "any stream"}),
     .params = params,
     .infer = infer,
-    .extensions = hdf5_extensions,
+    .extensions = (const char *const[]){".h5", ".hdf5", NULL},
     .stands_for = "file.sink",
 };

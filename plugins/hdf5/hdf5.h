@@ -2,11 +2,12 @@
 /* What the files of the plugin share. */
 #pragma once
 
+#include <cornerturn/kit/array-source.h>
 #include <cornerturn/kit/sink.h>
 
-extern const char *const hdf5_extensions[];
-extern const CtStage hdf5_sink;
-extern const CtSink hdf5_sink_files;
+extern const CtStage hdf5_source, hdf5_sink, fbh5_sink;
+extern const CtArraySource hdf5_source_files;
+extern const CtSink hdf5_sink_files, fbh5_sink_files;
 
 /* The dataset with the samples. */
 #define HDF5_DATA "data"

@@ -48,6 +48,18 @@ sigproc_keyword(SigprocKeyword keyword)
     return keywords[keyword].name;
 }
 
+gboolean
+sigproc_is_text(SigprocKeyword keyword)
+{
+    return keywords[keyword].kind == TEXT;
+}
+
+gboolean
+sigproc_is_integer(SigprocKeyword keyword)
+{
+    return keywords[keyword].kind == INTEGER || keywords[keyword].kind == BYTE;
+}
+
 void
 sigproc_header_clear(SigprocHeader *header)
 {
@@ -356,4 +368,12 @@ sigproc_angle_write(gdouble radians, gboolean is_hours)
     const gdouble whole = floor(minutes / 60);
     const gdouble packed = 10000 * whole + 100 * (minutes - 60 * whole) + seconds;
     return is_hours ? packed : copysign(packed, radians);
+}
+
+void
+sigproc_direction(const SigprocHeader *header, gdouble direction[2])
+{
+    const gdouble ra = header->number[SIGPROC_SRC_RAJ], dec = header->number[SIGPROC_SRC_DEJ];
+    direction[0] = header->is_decimal ? ra * G_PI / 12 : sigproc_angle_read(ra, TRUE);
+    direction[1] = header->is_decimal ? dec * G_PI / 180 : sigproc_angle_read(dec, FALSE);
 }

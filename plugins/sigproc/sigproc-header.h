@@ -52,10 +52,13 @@ typedef struct {
     gdouble *frequencies;               /* [n_frequencies] MHz */
     gsize bytes;                        /* of the header as it was read: where the samples begin */
     gboolean big_endian;                /* as it was read; the samples have the same order */
+    gboolean is_decimal;                /* src_raj and src_dej are hours and degrees */
 } SigprocHeader;
 
 /* The keyword as it stands in files, for messages. */
 const char *sigproc_keyword(SigprocKeyword keyword);
+gboolean sigproc_is_text(SigprocKeyword keyword);
+gboolean sigproc_is_integer(SigprocKeyword keyword);
 
 static inline gboolean
 sigproc_has(const SigprocHeader *header, SigprocKeyword keyword)
@@ -83,3 +86,5 @@ gdouble sigproc_angle_read(gdouble packed, gboolean is_hours); /* radians */
 /* Rounds seconds to seven decimals, so that 05:34:00 does not become 05:33:59.9999999999. A right
  * ascension is brought to 0 … 24 hours. */
 gdouble sigproc_angle_write(gdouble radians, gboolean is_hours);
+/* Right ascension and declination of a header, radians. */
+void sigproc_direction(const SigprocHeader *header, gdouble direction[2]);

@@ -9,8 +9,8 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
     if (size < 1)
         return 0;
-    const guint choice = data[0] % (G_N_ELEMENTS(products) - 1);
-    g_autofree char *params = g_strdup_printf(", products: %s", products[choice]);
+    const guint choice = data[0] % (g_strv_length((GStrv)sigproc_products));
+    g_autofree char *params = g_strdup_printf(", products: %s", sigproc_products[choice]);
     fuzz_array_source(&sigproc_source_files, &sigproc_source, params, data + 1, size - 1);
     return 0;
 }

@@ -114,6 +114,45 @@ struct CtArraySource {
  * than most headers. */
 CT_EXPORT gboolean ct_array_source_infer(const CtArraySource *source, CtNode *node, GError **error);
 
+/* Parameters of sources whose files may not say what clock and frequencies an array has: rows of
+ * the stage's table, and the source's `describe`, which changes the stream as they say. The `files`
+ * of the source are `path`. */
+#define CT_ARRAY_SOURCE_PARAMS                                                                     \
+    {.name = "sample_rate",                                                                        \
+     .kind = CT_PARAM_QUANTITY,                                                                    \
+     .flags = CT_PARAM_RANGED,                                                                     \
+     .unit = "Hz",                                                                                 \
+     .minimum = 1e-9,                                                                              \
+     .maximum = 1e15,                                                                              \
+     .help = "samples per second along time"},                                                     \
+        {.name = "ticks_per_sample",                                                               \
+         .kind = CT_PARAM_INT,                                                                     \
+         .flags = CT_PARAM_RANGED,                                                                 \
+         .minimum = 1,                                                                             \
+         .maximum = 1e12,                                                                          \
+         .help =                                                                                   \
+             "ticks of the clock from a sample to the next; left out: as PATH.json says, or 1"},   \
+        {.name = "start", .kind = CT_PARAM_INT, .help = "tick of the first sample; left out: 0"},  \
+        {.name = "epoch",                                                                          \
+         .kind = CT_PARAM_STRING,                                                                  \
+         .help =                                                                                   \
+             "UTC of tick 0 to the second, 2022-06-29T01:30:00Z, or unix seconds; with a sample "  \
+             "rate"},                                                                              \
+        {.name = "centre_frequency",                                                               \
+         .kind = CT_PARAM_QUANTITY,                                                                \
+         .unit = "Hz",                                                                             \
+         .help = "of the band of complex samples"},                                                \
+        {.name = "first_frequency",                                                                \
+         .kind = CT_PARAM_QUANTITY,                                                                \
+         .unit = "Hz",                                                                             \
+         .help = "lower edge of the band of real samples"},                                        \
+    {                                                                                              \
+        .name = "frequencies", .kind = CT_PARAM_QUANTITY, .flags = CT_PARAM_LIST, .unit = "Hz",    \
+        .help = "of each subband or, without subbands, channel"                                    \
+    }
+CT_EXPORT gboolean ct_array_source_describe(const CtParams *given, CtStream *stream,
+                                            GError **error);
+
 /* ---- variants ---- */
 
 CT_EXPORT gboolean ct_array_source_prepare(CtPrepare *prepare, gpointer *state, GError **error);
