@@ -3,6 +3,7 @@
 #include "uvh5-astrometry.h"
 
 #include <cornerturn/error.h>
+#include <cornerturn/stage.h>
 #include <erfa.h>
 #include <erfaextra.h>
 #include <erfam.h>
@@ -67,8 +68,8 @@ find_place(const Uvh5Place *place, const Uvh5Orientation *orientation, const gdo
     moment->turn = -eraPas(place_ra[0], place_dec[0], place_ra[1], place_dec[1]);
 }
 
-gboolean
-uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
+static gboolean
+find_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
             const Uvh5Orientations *orientations, Uvh5Moment *moment, GError **error)
 {
     Uvh5Orientation orientation;
@@ -90,6 +91,17 @@ uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
     return TRUE;
 }
 
+/* ERFA sets up its table of leap seconds when it is first used. */
+gboolean
+uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
+            const Uvh5Orientations *orientations, Uvh5Moment *moment, GError **error)
+{
+    ct_library_lock("erfa");
+    const gboolean good = find_moment(stream, i, place, orientations, moment, error);
+    ct_library_unlock("erfa");
+    return good;
+}
+
 void
 uvh5_project(const Uvh5Place *place, const Uvh5Moment *moment, const gdouble xyz[3], gdouble uvw[3])
 {
@@ -106,7 +118,9 @@ char *
 uvh5_leap_seconds(void)
 {
     eraLEAPSECOND *leaps;
+    ct_library_lock("erfa");
     const int n = eraGetLeapSeconds(&leaps);
+    ct_library_unlock("erfa");
     if (n <= 0)
         return g_strdup("none");
     return g_strdup_printf("%g s since %d-%02d", leaps[n - 1].delat, leaps[n - 1].iyear,

@@ -214,8 +214,7 @@ put_state(const CtSinkFile *file, gboolean has_ended, GError **error)
                    "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
                    " integrations are written%s; the others are flagged.\n",
                    sink->n_taken, file->expected, has_ended ? ", for the stream had no more" : "");
-    const int fd = file->fd;
-    return ct_file_write(file->path, fd, sink->places.state, text, sizeof text, error) ==
+    return ct_file_write(file->path, file->fd, sink->places.state, text, sizeof text, error) ==
            sizeof text;
 }
 
@@ -363,7 +362,7 @@ close_file(CtSinkFile *file, GError **error)
 {
     const Sink *sink = file->self;
     file->n_samples = file->length = sink->n_taken;
-    return put_state(file, TRUE, error);
+    return put_state(file, error != NULL, error);
 }
 
 static void
