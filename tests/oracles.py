@@ -50,6 +50,9 @@ def run(test, packages, script, *arguments):
 ASTROPY = "astropy==7.1.0 numpy==2.2.6"
 BASEBAND = "baseband==4.3.0"
 BLIMPY = "blimpy==2.1.4 h5py==3.16.0 hdf5plugin==7.1.0 setuptools==65.5.0"
+CASACORE = ("pyuvdata==3.2.8 astropy-iers-data==0.2026.11.2.0.34.55 "
+            "python-casacore==3.8.1")
 H5PY = "h5py==3.16.0"
+PYUVDATA = "pyuvdata==3.2.8 astropy-iers-data==0.2026.11.2.0.34.55"
 XARRAY = "xarray==2026.9.0 h5netcdf==1.8.2 h5py==3.16.0"
 YOUR = "your==0.6.7"

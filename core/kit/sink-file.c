@@ -265,6 +265,9 @@ ct_sink_part_open(const CtSinkWhich *which, GError **error)
     part->wants_digest = ct_params_choice(which->given, "digest") != 0;
     part->generation = g_uuid_string_random();
     part->origin = which->origin;
+    file->version = CT_VERSION;
+    file->node = which->origin.node;
+    file->graph = which->origin.graph;
     part->gaps = ct_gaps_new(ct_stream_n_lanes(stream), error);
     if (!part->gaps)
         return NULL;
@@ -300,15 +303,16 @@ begin_again(CtSinkPart *part, GError **error)
 }
 
 gboolean
-ct_sink_part_write(CtSinkPart *part, const CtBlock *block, guint64 *counters, GError **error)
+ct_sink_part_write(CtSinkPart *part, const CtBlock *blocks, guint64 *counters, GError **error)
 {
     if (ct_stream_axis(part->file.input->stream, "time") < 0 && !begin_again(part, error))
         return FALSE;
-    CtBlock placed = *block;
+    CtBlock placed = blocks[0];
     part->file.counters = counters;
+    part->file.others = blocks + 1;
     placed.index = part->n_taken;
     ct_gaps_add_block(part->gaps, &placed);
-    part->n_taken += block->n_samples;
+    part->n_taken += placed.n_samples;
     return part->file.sink->write(&part->file, &placed, error);
 }
 

@@ -61,8 +61,9 @@ typedef struct {
 
 /* Opens a file and has its header written. NULL with an error. */
 CtSinkPart *ct_sink_part_open(const CtSinkWhich *which, GError **error);
-/* Has samples written, which begin where those before end; `block->index` does not matter. */
-gboolean ct_sink_part_write(CtSinkPart *part, const CtBlock *block, guint64 *counters,
+/* Has samples written, which begin where those before end: blocks of all inputs, whose `index` does
+ * not matter. */
+gboolean ct_sink_part_write(CtSinkPart *part, const CtBlock *blocks, guint64 *counters,
                             GError **error);
 /* Makes all that is written readable. */
 gboolean ct_sink_part_mark(CtSinkPart *part, GError **error);

@@ -22,9 +22,11 @@ typedef struct {
 typedef struct {
     const CtSink *sink;
     const CtParams *given;
-    const CtBinding *input;
+    const CtBinding *inputs;
+    guint n_inputs;
+    CtBlock *cuts; /* [n_inputs] */
     CtOrigin origin;
-    gint time_axis; /* in the layout; −1: none */
+    gint time_axis; /* in the layout of the first input; −1: none */
     Rotation rotation;
     gint64 position;   /* the stream's next sample */
     CtSinkPart *part;  /* the file that is being written */
@@ -195,7 +197,7 @@ ct_sink_infer(const CtSink *sink, CtNode *node, GError **error)
 static gint64
 expect_samples(const Sink *sink, gint64 number)
 {
-    const CtStream *stream = sink->input->stream;
+    const CtStream *stream = sink->inputs[0].stream;
     const gint time = ct_stream_axis(stream, "time");
     const gint64 length = time < 0 ? 1 : stream->axes[time].length;
     const gint64 most = most_samples(&sink->rotation, number, sink->position);
@@ -208,7 +210,7 @@ expect_samples(const Sink *sink, gint64 number)
 static gboolean
 check_name(Sink *sink, gint64 number, GError **error)
 {
-    const CtStream *stream = sink->input->stream;
+    const CtStream *stream = sink->inputs[0].stream;
     const gint64 tick = stream->start + sink->position * stream->ticks_per_sample;
     const char *path = ct_params_string(sink->given, "path");
     char *name = ct_sink_name(path, stream, tick, number, error);
@@ -228,7 +230,7 @@ open_part(Sink *sink, gint64 number, GError **error)
     const CtSinkWhich which = {
         .sink = sink->sink,
         .given = sink->given,
-        .input = sink->input,
+        .input = &sink->inputs[0],
         .origin = sink->origin,
         .number = number,
         .first = sink->position,
@@ -278,7 +280,9 @@ ct_sink_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->sink = sink;
     self->given = prepare->nodes[0].params;
     self->origin = (CtOrigin){prepare->nodes[0].name, prepare->graph, prepare->settings};
-    self->input = input;
+    self->inputs = prepare->inputs;
+    self->n_inputs = prepare->n_inputs;
+    self->cuts = g_new0(CtBlock, prepare->n_inputs);
     self->time_axis = ct_layout_axis(&input->layout, "time");
     self->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     return read_rotation(self->given, input->stream, &self->rotation, error) &&
@@ -287,16 +291,17 @@ ct_sink_prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
 /* ---- running ---- */
 
-/* Samples first … first + n − 1 of a block. */
+/* Samples first … first + n − 1 of a block of an input. */
 static CtBlock
-cut_block(const Sink *sink, const CtBlock *block, gint64 first, gint64 n)
+cut_block(const CtBinding *input, const CtBlock *block, gint64 first, gint64 n)
 {
     CtBlock cut = *block;
-    if (sink->time_axis < 0)
+    const gint time = ct_layout_axis(&input->layout, "time");
+    if (time < 0 || !block->data)
         return cut;
-    cut.data += first * block->stride[sink->time_axis];
-    cut.length[sink->time_axis] = cut.n_samples = n;
-    cut.start += first * sink->input->stream->ticks_per_sample;
+    cut.data += first * block->stride[time];
+    cut.length[time] = cut.n_samples = n;
+    cut.start += first * input->stream->ticks_per_sample;
     if (cut.validity)
         cut.validity += first;
     return cut;
@@ -313,8 +318,9 @@ ct_sink_work(gpointer state, const CtWork *work, GError **error)
         if (has_time && room(sink) == 0 && !rotate(sink, error))
             return FALSE;
         n = has_time ? MIN(block->n_samples - t, room(sink)) : block->n_samples;
-        const CtBlock cut = cut_block(sink, block, t, n);
-        if (!ct_sink_part_write(sink->part, &cut, work->counters, error))
+        for (guint i = 0; i < sink->n_inputs; i++)
+            sink->cuts[i] = cut_block(&sink->inputs[i], &work->inputs[i], t, n);
+        if (!ct_sink_part_write(sink->part, sink->cuts, work->counters, error))
             return FALSE;
         sink->position += n;
     }
@@ -353,5 +359,6 @@ ct_sink_finish(gpointer state)
     ct_sink_part_free(sink->part);
     ct_sink_commit_end(sink->commit, NULL);
     g_hash_table_unref(sink->names);
+    g_free(sink->cuts);
     g_free(sink);
 }

@@ -4,114 +4,30 @@
 
 #include <cornerturn/packets.h>
 
-/* ---- where the numbers are ---- */
-
-enum { PAGE = 4096 };
-
-typedef struct {
-    const guint8 *bytes;
-    gsize n;
-} Image;
-
-/* A little-endian number of up to 8 bytes; G_MAXUINT64 beyond the end. */
-static guint64
-number(const Image *image, guint64 at, guint n_bytes)
-{
-    guint64 value = 0;
-    if (at > image->n || image->n - at < n_bytes)
-        return G_MAXUINT64;
-    for (guint i = 0; i < n_bytes; i++)
-        value |= (guint64)image->bytes[at + i] << 8 * i;
-    return value;
-}
-
-static void
-take_message(const Image *image, guint64 type, guint64 at, Hdf5Places *places)
-{
-    enum { DATASPACE = 1, LAYOUT = 8, CONTIGUOUS = 1, PREFIX = 8 };
-    if (type == DATASPACE && number(image, at, 1) == 1) {
-        const guint64 rank = number(image, at + 1, 1);
-        places->length = at + PREFIX;
-        if (number(image, at + 2, 1) & 1)
-            places->most_length = at + PREFIX + rank * 8;
-    } else if (type == LAYOUT && number(image, at, 1) == 3 &&
-               number(image, at + 1, 1) == CONTIGUOUS) {
-        places->address = at + 2;
-        places->bytes = at + 10;
-    }
-}
-
-/* Goes over the messages of a piece of an object header, and of those that continue it. */
-static void
-scan_messages(const Image *image, guint64 at, guint64 n, guint depth, Hdf5Places *places)
-{
-    enum { CONTINUATION = 16, PREFIX = 8, MOST_PIECES = 100 };
-    while (n >= PREFIX && at < image->n && depth < MOST_PIECES) {
-        const guint64 type = number(image, at, 2), bytes = number(image, at + 2, 2);
-        take_message(image, type, at + PREFIX, places);
-        if (type == CONTINUATION)
-            scan_messages(image, number(image, at + PREFIX, 8), number(image, at + PREFIX + 8, 8),
-                          depth + 1, places);
-        if (bytes > n - PREFIX)
-            return;
-        at += PREFIX + bytes;
-        n -= PREFIX + bytes;
-    }
-}
-
-static gboolean
-locate(const Image *image, hid_t object, Hdf5Places *places)
-{
-    enum { VERSION_PLACE = 8, ADDRESS_BYTES_PLACE = 13, PREFIX = 16, LENGTH_PLACE = 8 };
-    H5O_info_t info;
-    if (object < 0)
-        return TRUE;
-    if (H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0 || number(image, VERSION_PLACE, 1) != 0 ||
-        number(image, ADDRESS_BYTES_PLACE, 2) != 0x0808 || number(image, info.addr, 1) != 1)
-        return FALSE;
-    scan_messages(image, info.addr + PREFIX, number(image, info.addr + LENGTH_PLACE, 4), 0, places);
-    return places->length && places->address && places->bytes &&
-           MAX(places->length, MAX(places->most_length, places->bytes)) + sizeof(guint64) <= PAGE;
-}
-
 /* ---- the bytes ---- */
 
-static GBytes *
-take_image(hid_t file)
+/* Finds the numbers of a dataset, if there is one, which must be in the first page. */
+static gboolean
+locate(GBytes *image, hid_t object, Hdf5Places *places)
 {
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
-        return NULL;
-    const gssize n = H5Fget_file_image(file, NULL, 0);
-    if (n < 0)
-        return NULL;
-    const gsize whole = ((gsize)n + PAGE - 1) / PAGE * PAGE;
-    guint8 *bytes = g_malloc0(whole);
-    if (H5Fget_file_image(file, bytes, (gsize)n) == n)
-        return g_bytes_new_take(bytes, whole);
-    g_free(bytes);
-    return NULL;
+    return object < 0 ||
+           (hdf5_image_find(image, object, places) &&
+            MAX(places->length, MAX(places->most_length, places->bytes)) + sizeof(guint64) <=
+                HDF5_PAGE);
 }
 
 static gboolean
 make(Hdf5Header *header, CtSinkFile *sink, Hdf5Fill fill, GError **error)
 {
-    enum { STEP = 1 << 16, METADATA_BYTES = 1 << 14 };
     static const char what[] = "the header can't be made";
-    g_auto(Hdf5Id) access = H5Pcreate(H5P_FILE_ACCESS);
-    g_auto(Hdf5Id) creation = H5Pcreate(H5P_FILE_CREATE);
-    H5Pset_fapl_core(access, STEP, FALSE);
-    /* In one piece: what comes first has its places in its first page. */
-    H5Pset_meta_block_size(access, METADATA_BYTES);
-    H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST);
-    g_auto(Hdf5Id) file = H5Fcreate(sink->path, H5F_ACC_TRUNC, creation, access);
+    g_auto(Hdf5Id) file = hdf5_image_begin(sink->path);
     g_auto(Hdf5Id) data = file < 0 ? H5I_INVALID_HID : fill(file, sink);
     g_auto(Hdf5Id) time = data < 0 ? H5I_INVALID_HID : hdf5_open(file, "time");
-    if (data < 0 || !(header->bytes = take_image(file)))
+    if (data < 0 || !(header->bytes = hdf5_image_take(file)))
         return hdf5_error(error, sink->path, what);
     header->has_time = ct_stream_axis(&sink->stream, "time") >= 0;
-    Image image;
-    image.bytes = g_bytes_get_data(header->bytes, &image.n);
-    return (locate(&image, data, &header->data) && locate(&image, time, &header->time)) ||
+    return (locate(header->bytes, data, &header->data) &&
+            locate(header->bytes, time, &header->time)) ||
            hdf5_error(error, sink->path, "the header has no places that are known");
 }
 

@@ -4,22 +4,12 @@
  * The library makes the file in memory: a dataset without samples, its scales and attributes. The
  * samples then follow these bytes, and numbers within them tell how many there are: each has 8
  * bytes, little-endian, all within the first 4096 bytes, so that each is written whole or not at
- * all, whenever the process ends. The places
- * are those of the HDF5 File Format Specification: superblock of version 0, object headers of
- * version 1, dataspace messages of version 1, data layout messages of version 3. */
+ * all, whenever the process ends. */
 #pragma once
 
-#include "hdf5-objects.h"
+#include "hdf5-image.h"
 
 #include <cornerturn/kit/sink.h>
-
-/* Where in the file the numbers of a dataset are; offsets in bytes. */
-typedef struct {
-    gsize length;      /* of its first axis */
-    gsize most_length; /* the largest length that it may have; 0: the file does not say */
-    gsize address;     /* of its first byte in the file */
-    gsize bytes;
-} Hdf5Places;
 
 typedef struct {
     GBytes *bytes;     /* a multiple of 4096 */
@@ -27,9 +17,6 @@ typedef struct {
     Hdf5Places time;   /* of the scale of time; all 0 without one */
     gboolean has_time; /* the first axis of the samples is time */
 } Hdf5Header;
-
-/* Where the superblock has the length of the file. */
-#define HDF5_END_PLACE 40
 
 /* Writes the objects of a file in memory: a dataset without samples, which is given, first; then
  * its scale `time`, if it has one; then all others. Below 0: it fails. */

@@ -4,7 +4,6 @@
 
 #include "sigproc-telescopes.h"
 
-#include <math.h>
 #include <string.h>
 
 const char *const sigproc_orders[] = {"descending", "stream", NULL};

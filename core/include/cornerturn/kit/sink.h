@@ -31,7 +31,8 @@
  *
  *     CT_STAGE_PLUGIN("toy", stage, CT_SINK_VARIANTS(sink, "toy.sink", rows));
  *
- * The stage has one input. Its rows have time as a whole axis, or no time. The functions are called
+ * The stage has one input, which the file is made of, and perhaps further ones along the same time,
+ * such as weights. Its rows have time as a whole axis, or no time. The functions are called
  * in the order check (for `infer`); then for each file open, write and mark in any order, close,
  * clear: all on the thread that `prepare` is called on, or later on that of the sink. `fd` and
  * `path` are of the partial file, and stay the kit's: functions never rename, replace or remove
@@ -74,9 +75,18 @@ typedef struct {
 
     /* Set by the kit before `mark` and `close` to the samples that are written; formats that don't
      * append set them themselves in both. */
-    gint64 n_samples;    /* of which all bytes are in the file */
-    gint64 length;       /* of the file's axis time, with room that is not used yet */
-    guint64 reserved[8]; /* 0 */
+    gint64 n_samples; /* of which all bytes are in the file */
+    gint64 length;    /* of the file's axis time, with room that is not used yet */
+
+    /* What makes the file, as PATH.json says it. */
+    const char *version; /* of Cornerturn */
+    const char *node;    /* the sink */
+    const char *graph;   /* the text of the graph; NULL: not known */
+
+    /* During `write`: the same samples of the stage's further inputs, in the order of its ports;
+     * data NULL: not connected. */
+    const CtBlock *others;
+    guint64 reserved[4]; /* 0 */
 } CtSinkFile;
 
 /* How a sink writes its files; the plugin fills it in. */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Times and directions, by ERFA. */
+#include "uvh5-astrometry.h"
+
+#include <cornerturn/error.h>
+#include <cornerturn/stage.h>
+#include <erfa.h>
+#include <erfaextra.h>
+#include <erfam.h>
+#include <math.h>
+
+/* The middle of an integration as a quasi-Julian date of UTC, in two parts; and the same in TAI. */
+static gboolean
+find_time(const CtStream *stream, gint64 i, gdouble utc[2], gdouble tai[2], GError **error)
+{
+    const __int128 start = (__int128)stream->start * stream->rate_den;
+    __int128 seconds = start / stream->rate_num, rest = start % stream->rate_num;
+    if (rest < 0) {
+        seconds--;
+        rest += stream->rate_num;
+    }
+    /* Times of days and leap seconds: from the second with which the stream begins. */
+    g_autoptr(GDateTime) begin = g_date_time_new_from_unix_utc((gint64)seconds + stream->epoch);
+    const gdouble later =
+        ((gdouble)rest +
+         (gdouble)(2 * i + 1) / 2 * (gdouble)stream->ticks_per_sample * (gdouble)stream->rate_den) /
+        (gdouble)stream->rate_num;
+    if (begin && g_date_time_get_year(begin) >= 1972 &&
+        eraDtf2d("UTC", g_date_time_get_year(begin), g_date_time_get_month(begin),
+                 g_date_time_get_day_of_month(begin), g_date_time_get_hour(begin),
+                 g_date_time_get_minute(begin), g_date_time_get_second(begin), &utc[0],
+                 &utc[1]) >= 0 &&
+        eraUtctai(utc[0], utc[1], &tai[0], &tai[1]) >= 0) {
+        tai[1] += later / ERFA_DAYSEC;
+        if (eraTaiutc(tai[0], tai[1], &utc[0], &utc[1]) >= 0)
+            return TRUE;
+    }
+    g_autofree char *text = ct_stream_utc(stream, stream->start);
+    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                "wants a stream that begins in 1972 or later, but is given %s",
+                text ? text : "another time");
+    return FALSE;
+}
+
+/* The apparent place of the phase centre, and the angle of the frame. */
+static void
+find_place(const Uvh5Place *place, const Uvh5Orientation *orientation, const gdouble utc[2],
+           Uvh5Moment *moment)
+{
+    /* The angle is that of an arc of 1° through the phase centre. */
+    const gdouble half = G_PI / 360;
+    eraASTROM astrom;
+    gdouble eo, ri, di, azimuth, zenith, hour, ra, place_ra[2], place_dec[2];
+    eraApco13(utc[0], utc[1], orientation->dut1, place->longitude, place->latitude, place->height,
+              orientation->x, orientation->y, 0, 0, 0, 0, &astrom, &eo);
+    eraAtciq(place->direction[0], place->direction[1], 0, 0, 0, 0, &astrom, &ri, &di);
+    eraAtioq(ri, di, &astrom, &azimuth, &zenith, &hour, &moment->dec, &ra);
+    moment->ra = eraAnp(ra - eo);
+    for (int k = 0; k < 2; k++) {
+        gdouble at = moment->dec + (k == 0 ? -half : half), from = moment->ra + eo;
+        if (fabs(at) > G_PI / 2) {
+            at = copysign(G_PI, at) - at;
+            from += G_PI;
+        }
+        eraAtoiq("R", from, at, &astrom, &ri, &di);
+        eraAticq(ri, di, &astrom, &place_ra[k], &place_dec[k]);
+    }
+    moment->turn = -eraPas(place_ra[0], place_dec[0], place_ra[1], place_dec[1]);
+}
+
+static gboolean
+find_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
+            const Uvh5Orientations *orientations, Uvh5Moment *moment, GError **error)
+{
+    Uvh5Orientation orientation;
+    gdouble utc[2], tai[2], tt[2], ut1[2];
+    if (!find_time(stream, i, utc, tai, error) ||
+        !uvh5_orientations_at(orientations, utc[0] - ERFA_DJM0 + utc[1], &orientation, error))
+        return FALSE;
+    eraTaitt(tai[0], tai[1], &tt[0], &tt[1]);
+    eraUtcut1(utc[0], utc[1], orientation.dut1, &ut1[0], &ut1[1]);
+    moment->jd = utc[0] + utc[1];
+    moment->dut1 = orientation.dut1;
+    moment->lst =
+        eraAnp(eraGst06a(ut1[0], ut1[1], tt[0], tt[1]) + eraSp00(tt[0], tt[1]) + place->longitude);
+    moment->ra = moment->lst;
+    moment->dec = place->latitude;
+    moment->turn = 0;
+    if (place->is_tracked)
+        find_place(place, &orientation, utc, moment);
+    return TRUE;
+}
+
+/* ERFA sets up its table of leap seconds when it is first used. */
+gboolean
+uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
+            const Uvh5Orientations *orientations, Uvh5Moment *moment, GError **error)
+{
+    ct_library_lock("erfa");
+    const gboolean good = find_moment(stream, i, place, orientations, moment, error);
+    ct_library_unlock("erfa");
+    return good;
+}
+
+void
+uvh5_project(const Uvh5Place *place, const Uvh5Moment *moment, const gdouble xyz[3], gdouble uvw[3])
+{
+    const gdouble hour = moment->lst - moment->ra - place->longitude; /* at Greenwich */
+    const gdouble along = cos(hour) * xyz[0] - sin(hour) * xyz[1];
+    const gdouble u = sin(hour) * xyz[0] + cos(hour) * xyz[1];
+    const gdouble v = cos(moment->dec) * xyz[2] - sin(moment->dec) * along;
+    uvw[0] = cos(moment->turn) * u - sin(moment->turn) * v;
+    uvw[1] = cos(moment->turn) * v + sin(moment->turn) * u;
+    uvw[2] = cos(moment->dec) * along + sin(moment->dec) * xyz[2];
+}
+
+char *
+uvh5_leap_seconds(void)
+{
+    eraLEAPSECOND *leaps;
+    ct_library_lock("erfa");
+    const int n = eraGetLeapSeconds(&leaps);
+    ct_library_unlock("erfa");
+    if (n <= 0)
+        return g_strdup("none");
+    return g_strdup_printf("%g s since %d-%02d", leaps[n - 1].delat, leaps[n - 1].iyear,
+                           leaps[n - 1].month);
+}
