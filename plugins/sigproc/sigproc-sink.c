@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sigproc.sink: power over time and frequency to SIGPROC files. */
+#include "../utc.h"
 #include "sigproc-channels.h"
 #include "sigproc-header.h"
 #include "sigproc-telescopes.h"
@@ -201,21 +202,11 @@ check(CtNode *node, GError **error)
 static gdouble
 find_mjd(const CtStream *stream, gint64 tick)
 {
-    enum { DAY = 86400, UNIX_MJD = 40587 };
-    const __int128 ticks = (__int128)tick * stream->rate_den;
-    __int128 seconds = ticks / stream->rate_num, rest = ticks % stream->rate_num;
-    if (rest < 0) {
-        seconds--;
-        rest += stream->rate_num;
-    }
-    seconds += stream->epoch;
-    gint64 days = (gint64)(seconds / DAY), second = (gint64)(seconds % DAY);
-    if (second < 0) {
-        days--;
-        second += DAY;
-    }
-    const gdouble part = ((gdouble)second + (gdouble)rest / (gdouble)stream->rate_num) / DAY;
-    return (gdouble)(days + UNIX_MJD) + part;
+    gint64 unix_second, day, second, rest;
+    utc_second(stream, tick, &unix_second, &rest);
+    utc_day(unix_second, &day, &second);
+    const gdouble part = ((gdouble)second + (gdouble)rest / (gdouble)stream->rate_num) / UTC_DAY;
+    return (gdouble)day + part;
 }
 
 static void
