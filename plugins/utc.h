@@ -33,3 +33,31 @@ utc_day(gint64 unix_second, gint64 *day, gint64 *second)
     }
     *day += UTC_UNIX_MJD;
 }
+
+/* When a recording began: at a whole second from which samples are counted, or with its first
+ * sample. */
+typedef struct {
+    gint64 second, rest; /* Unix seconds, and units of 1 / rate_num seconds */
+    gint64 offset;       /* samples from then to the first one of the stream */
+} UtcBeginning;
+
+/* The beginning is the stream's epoch, if this is at most a day before the first sample and a whole
+ * number of samples; else the second of the first sample, if that is such a number; else the first
+ * sample itself. Without an epoch, only the offset is of use. */
+static inline UtcBeginning
+utc_beginning(const CtStream *stream)
+{
+    const gint64 start = stream->start, ticks = stream->ticks_per_sample;
+    const gboolean is_counted = start >= 0 && start % ticks == 0;
+    UtcBeginning beginning = {.second = stream->epoch, .offset = is_counted ? start / ticks : 0};
+    if (stream->epoch == CT_NO_EPOCH)
+        return beginning;
+    gint64 second, rest;
+    utc_second(stream, start, &second, &rest);
+    if (is_counted && second - stream->epoch <= UTC_DAY)
+        return beginning;
+    const __int128 sample = (__int128)ticks * stream->rate_den;
+    if (rest % sample == 0)
+        return (UtcBeginning){.second = second, .offset = (gint64)(rest / sample)};
+    return (UtcBeginning){.second = second, .rest = rest};
+}

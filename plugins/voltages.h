@@ -165,6 +165,54 @@ voltages_copy(const VoltagesCopy *copy, const guint8 *from, guint8 *to)
 
 /* ---- texts ---- */
 
+enum { VOLTAGES_TEXTS = 4 };
+
+/* How a header has the texts of an observation. */
+typedef struct {
+    const char *keywords[VOLTAGES_TEXTS]; /* of telescope, source, observer and project */
+    const char *wanted;                   /* "ASCII without #", for messages */
+    char without;                         /* the character that ends a value */
+    gsize most;                           /* bytes of a text */
+} VoltagesTexts;
+
+/* Whether a header can have this text. */
+static inline gboolean
+voltages_is_text(const VoltagesTexts *texts, const char *text)
+{
+    for (const char *at = text; *at; at++)
+        if (*at < ' ' || *at > '~' || *at == texts->without)
+            return FALSE;
+    return *text != '\0' && strlen(text) <= texts->most;
+}
+
+static inline const char *
+voltages_fact(const CtStream *stream, guint i)
+{
+    const CtObservationFacts *of = ct_observation_facts(stream->observation);
+    const char *facts[VOLTAGES_TEXTS] = {of->telescope, of->source, of->observer, of->project};
+    return facts[i];
+}
+
+/* Text `i` of the observation; NULL if it is not known, or the header can't have it. */
+static inline const char *
+voltages_text(const VoltagesTexts *texts, const CtStream *stream, guint i)
+{
+    const char *fact = voltages_fact(stream, i);
+    return fact && voltages_is_text(texts, fact) ? fact : NULL;
+}
+
+/* Warns of the texts that the header can't have. */
+static inline void
+voltages_warn_of_texts(const VoltagesTexts *texts, const CtParams *given, const CtStream *stream)
+{
+    for (guint i = 0; i < VOLTAGES_TEXTS; i++) {
+        const char *fact = voltages_fact(stream, i);
+        if (fact && !voltages_is_text(texts, fact))
+            ct_params_warn(given, NULL, "the header has no %s, which wants %s, but is given '%s'",
+                           texts->keywords[i], texts->wanted, fact);
+    }
+}
+
 /* The shortest decimal number that is read as `value`. */
 static inline const char *
 voltages_number(gdouble value, char text[G_ASCII_DTOSTR_BUF_SIZE])

@@ -46,31 +46,13 @@ set_layout(CtLayout *layout, const CtStream *stream, const CtParams *given,
     voltages_add(layout, stream, is_pol_last ? "pol" : voltages->channels);
 }
 
-/* A value of a header ends at a comment or at the end of its line, and is ASCII. */
-static gboolean
-is_value(const char *text)
-{
-    for (const char *at = text; *at; at++)
-        if (*at < ' ' || *at > '~' || *at == '#')
-            return FALSE;
-    return *text != '\0';
-}
-
-typedef struct {
-    const char *keyword, *text;
-} Fact;
-
-enum { N_FACTS = 4 };
-
-static void
-list_facts(const CtStream *stream, Fact facts[N_FACTS])
-{
-    const CtObservationFacts *of = ct_observation_facts(stream->observation);
-    facts[0] = (Fact){"TELESCOPE", of->telescope};
-    facts[1] = (Fact){"SOURCE", of->source};
-    facts[2] = (Fact){"OBSERVER", of->observer};
-    facts[3] = (Fact){"PID", of->project};
-}
+/* A value ends at a comment or at the end of its line. */
+static const VoltagesTexts texts = {
+    .keywords = {"TELESCOPE", "SOURCE", "OBSERVER", "PID"},
+    .wanted = "ASCII without #",
+    .without = '#',
+    .most = DADA_USUAL_BYTES,
+};
 
 static gboolean
 check(CtNode *node, GError **error)
@@ -78,21 +60,15 @@ check(CtNode *node, GError **error)
     const CtStream *stream = &node->inputs[0];
     const char *instrument = ct_params_string(node->params, "instrument");
     Voltages voltages;
-    Fact facts[N_FACTS];
     if (!voltages_init(&voltages, stream, "a DADA file", FALSE, error))
         return FALSE;
-    if (!is_value(instrument))
-        return ct_params_error(node->params, "instrument", error,
-                               "wants ASCII without #, but is given '%s'", instrument);
+    if (!voltages_is_text(&texts, instrument))
+        return ct_params_error(node->params, "instrument", error, "wants %s, but is given '%s'",
+                               texts.wanted, instrument);
     if (stream->epoch == CT_NO_EPOCH)
         ct_params_warn(node->params, NULL,
                        "the stream does not know its UTC: the header has no UTC_START");
-    list_facts(stream, facts);
-    for (guint i = 0; i < N_FACTS; i++)
-        if (facts[i].text && !is_value(facts[i].text))
-            ct_params_warn(node->params, NULL,
-                           "the header has no %s, as '%s' is not ASCII without #", facts[i].keyword,
-                           facts[i].text);
+    voltages_warn_of_texts(&texts, node->params, stream);
     set_layout(&node->input_layouts[0], stream, node->params, &voltages);
     return TRUE;
 }
@@ -118,65 +94,30 @@ add_real(GString *text, const char *keyword, gdouble value)
     add(text, keyword, "%s", voltages_number(value, number));
 }
 
-/* When a recording began: at a whole second from which samples are counted, or with its first
- * sample. */
-typedef struct {
-    gint64 second, picoseconds;
-    gint64 offset; /* samples from then to the first one of the stream */
-} Beginning;
-
-/* The beginning is the stream's epoch, if this is at most a day before the first sample and a whole
- * number of samples; else the second of the first sample, if that is such a number; else the first
- * sample itself, to the picosecond. */
-static Beginning
-find_beginning(const CtStream *stream)
-{
-    const gint64 whole = 1000000000000, start = stream->start, ticks = stream->ticks_per_sample;
-    Beginning beginning = {.offset = start >= 0 && start % ticks == 0 ? start / ticks : 0};
-    if (stream->epoch == CT_NO_EPOCH)
-        return beginning;
-    gint64 second, rest;
-    utc_second(stream, start, &second, &rest);
-    beginning.second = stream->epoch;
-    if (start >= 0 && start % ticks == 0 && second - stream->epoch <= UTC_DAY)
-        return beginning;
-    const __int128 sample = (__int128)ticks * stream->rate_den;
-    beginning.second = second;
-    if (rest % sample == 0) {
-        beginning.offset = (gint64)(rest / sample);
-        return beginning;
-    }
-    beginning.offset = 0;
-    beginning.picoseconds =
-        (gint64)(((__int128)rest * whole + stream->rate_num / 2) / stream->rate_num);
-    beginning.second += beginning.picoseconds / whole;
-    beginning.picoseconds %= whole;
-    return beginning;
-}
-
 /* UTC_START, and MJD_START, which has 15 decimals. */
 static gboolean
-add_utc(GString *text, const Beginning *beginning, GError **error)
+add_utc(GString *text, const CtStream *stream, const UtcBeginning *beginning, GError **error)
 {
-    const gint64 micro = 1000000;
-    g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(beginning->second);
+    const gint64 pico = 1000000000000;
+    const gint64 of_second =
+        (gint64)(((__int128)beginning->rest * pico + stream->rate_num / 2) / stream->rate_num);
+    const gint64 whole = beginning->second + of_second / pico, picoseconds = of_second % pico;
+    g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(whole);
     g_autofree char *utc = date ? g_date_time_format(date, "%Y-%m-%d-%H:%M:%S") : NULL;
     if (!utc || strlen(utc) != strlen("2022-06-29-01:30:00")) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "UTC_START wants a year of four digits, but is given %" G_GINT64_FORMAT
                     " s from 1970 on",
-                    beginning->second);
+                    whole);
         return FALSE;
     }
     gint64 day, second;
-    utc_day(beginning->second, &day, &second);
-    const __int128 picoseconds =
-        (__int128)second * micro * micro + (__int128)beginning->picoseconds;
-    /* Of a day: picoseconds / 86400e12, in units of 1e-15. */
-    const gint64 part = (gint64)(picoseconds * 1000 / UTC_DAY);
+    utc_day(whole, &day, &second);
+    /* Of a day, in units of 1e-15. */
+    const gint64 part = (gint64)(((__int128)second * pico + picoseconds) * 1000 / UTC_DAY);
     add(text, "UTC_START", "%s", utc);
-    if (beginning->picoseconds > 0)
-        add(text, "PICOSECONDS", "%" G_GINT64_FORMAT, beginning->picoseconds);
+    if (picoseconds > 0)
+        add(text, "PICOSECONDS", "%" G_GINT64_FORMAT, picoseconds);
     add(text, "MJD_START", "%" G_GINT64_FORMAT ".%015" G_GINT64_FORMAT, day, part);
     return TRUE;
 }
@@ -185,7 +126,7 @@ static gboolean
 add_time(GString *text, const CtSinkFile *file, GError **error)
 {
     const CtStream *stream = file->input->stream;
-    const Beginning beginning = find_beginning(stream);
+    const UtcBeginning beginning = utc_beginning(stream);
     const gint64 first = (file->stream.start - stream->start) / stream->ticks_per_sample;
     const gdouble period = (gdouble)stream->ticks_per_sample * (gdouble)stream->rate_den * 1e6 /
                            (gdouble)stream->rate_num;
@@ -199,7 +140,7 @@ add_time(GString *text, const CtSinkFile *file, GError **error)
                     beginning.offset, file->sample_bytes);
         return FALSE;
     }
-    if (stream->epoch != CT_NO_EPOCH && !add_utc(text, &beginning, error))
+    if (stream->epoch != CT_NO_EPOCH && !add_utc(text, stream, &beginning, error))
         return FALSE;
     add(text, "OBS_OFFSET", "%" G_GINT64_FORMAT, offset);
     add(text, "OBS_OVERLAP", "0");
@@ -230,11 +171,11 @@ static void
 add_observation(GString *text, const CtSinkFile *file)
 {
     const CtObservationFacts *of = ct_observation_facts(file->stream.observation);
-    Fact facts[N_FACTS];
-    list_facts(&file->stream, facts);
-    for (guint i = 0; i < N_FACTS; i++)
-        if (facts[i].text && is_value(facts[i].text))
-            add(text, facts[i].keyword, "%s", facts[i].text);
+    for (guint i = 0; i < VOLTAGES_TEXTS; i++) {
+        const char *value = voltages_text(&texts, &file->stream, i);
+        if (value)
+            add(text, texts.keywords[i], "%s", value);
+    }
     add(text, "INSTRUMENT", "%s", ct_params_string(file->given, "instrument"));
     if (!of->has_direction)
         return;

@@ -299,8 +299,8 @@ class Sink(recordings.RecordingTest):
                               cwd=self.folder, capture_output=True, text=True, timeout=120,
                               check=True)
         for message in ("the stream does not know its UTC: the header has no UTC_START",
-                        "the header has no OBSERVER, as 'José' is not ASCII without #",
-                        "the header has no TELESCOPE, as 'A # B' is not ASCII without #"):
+                        "the header has no OBSERVER, which wants ASCII without #, but is given 'José'",
+                        "the header has no TELESCOPE, which wants ASCII without #, but is given 'A # B'"):
             self.assertIn(f"node 'out': warning: {message}", done.stderr)
         self.assertNotIn("OBSERVER", self.read()[0])
         beside = json.loads((self.folder / "out.dada.json").read_text())
