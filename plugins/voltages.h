@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Voltages as the files of recorders hold them: samples in time, of channels at even steps, of
- * stations and polarisations. What dada.sink and guppi.sink share. */
+ * stations and polarisations. What dada.sink, guppi.sink and vdif.sink share. */
 #pragma once
 
 #include <cornerturn/stage.h>
@@ -102,6 +102,38 @@ voltages_init(Voltages *voltages, const CtStream *stream, const char *name, gboo
         }
     }
     return voltages_find_band(voltages, stream, error);
+}
+
+/* Checks that files of a rotation have whole pieces of `n` samples, of which `pieces` is the name,
+ * and `param` the parameter. */
+static inline gboolean
+voltages_check_rotation(const CtParams *given, const CtStream *stream, gint64 n, const char *pieces,
+                        const char *param, GError **error)
+{
+    static const char *const names[] = {"rotate_samples", "rotate_time"};
+    if (ct_params_has(given, "rotate_bytes"))
+        return ct_params_error(given, "rotate_bytes", error,
+                               "wants whole %s in a file: give rotate_samples or rotate_time",
+                               pieces);
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (!ct_params_has(given, names[i]))
+            continue;
+        __int128 samples = 0, per = 1;
+        if (i == 0) {
+            samples = ct_params_int(given, names[i]);
+        } else {
+            gint64 seconds, of;
+            ct_params_rational(given, names[i], &seconds, &of);
+            samples = (__int128)seconds * stream->rate_num;
+            per = (__int128)of * stream->rate_den * stream->ticks_per_sample;
+        }
+        if (samples % per != 0 || samples / per % n != 0)
+            return ct_params_error(given, names[i], error,
+                                   "wants whole %s of %" G_GINT64_FORMAT
+                                   " samples (%s), but is given %.9g samples",
+                                   pieces, n, param, (gdouble)samples / (gdouble)per);
+    }
+    return TRUE;
 }
 
 /* ---- layouts ---- */

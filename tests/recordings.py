@@ -91,21 +91,34 @@ class RecordingTest(graphs.GraphTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
         return limit_files
 
+    def begin(self, stages, numbers):
+        """Starts the graph, and waits until it writes, and a random time more."""
+        process = subprocess.Popen([graphs.COMMAND, "run", "--quiet", self.write(stages)],
+                                   cwd=self.folder, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        for _ in range(6000):
+            if list(self.folder.glob("out*.partial")) or process.poll() is not None:
+                break
+            time.sleep(0.001)
+        time.sleep(numbers.uniform(0, 0.7))
+        return process
+
+    def interrupt(self, stages, seed):
+        """Interrupts a run of the graph at a random time."""
+        print(f"# seed {seed}")
+        process = self.begin(stages, random.Random(seed))
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+
     def kill(self, stages, seed, after, times):
         """Kills runs of the graph at random times, and calls `after` each time."""
+        print(f"# seed {seed}")
         numbers = random.Random(seed)
         for _ in range(times):
             for path in self.folder.glob("out*"):
                 path.unlink()
-            process = subprocess.Popen([graphs.COMMAND, "run", "--quiet", self.write(stages)],
-                                       cwd=self.folder, stderr=subprocess.DEVNULL)
-            try:
-                for _ in range(6000):
-                    if list(self.folder.glob("out*.partial")) or process.poll() is not None:
-                        break
-                    time.sleep(0.001)
-                time.sleep(numbers.uniform(0, 0.7))
-            finally:
-                process.kill()
-                process.wait()
+            process = self.begin(stages, numbers)
+            process.kill()
+            process.wait()
             after()

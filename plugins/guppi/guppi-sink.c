@@ -98,35 +98,6 @@ choose_block(const CtParams *given, const CtStream *stream, const Voltages *volt
     return MAX(n, 1);
 }
 
-/* Files of a rotation have whole blocks. */
-static gboolean
-check_rotation(const CtParams *given, const CtStream *stream, gint64 n, GError **error)
-{
-    static const char *const names[] = {"rotate_samples", "rotate_time"};
-    if (ct_params_has(given, "rotate_bytes"))
-        return ct_params_error(given, "rotate_bytes", error,
-                               "wants whole blocks in a file: give rotate_samples or rotate_time");
-    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-        if (!ct_params_has(given, names[i]))
-            continue;
-        __int128 samples = 0, per = 1;
-        if (i == 0) {
-            samples = ct_params_int(given, names[i]);
-        } else {
-            gint64 seconds, of;
-            ct_params_rational(given, names[i], &seconds, &of);
-            samples = (__int128)seconds * stream->rate_num;
-            per = (__int128)of * stream->rate_den * stream->ticks_per_sample;
-        }
-        if (samples % per != 0 || samples / per % n != 0)
-            return ct_params_error(given, names[i], error,
-                                   "wants whole blocks of %" G_GINT64_FORMAT
-                                   " samples (block_samples), but is given %.9g samples",
-                                   n, (gdouble)samples / (gdouble)per);
-    }
-    return TRUE;
-}
-
 static gboolean
 check(CtNode *node, GError **error)
 {
@@ -140,7 +111,7 @@ check(CtNode *node, GError **error)
         return ct_params_error(given, "instrument", error, "wants %s, but is given '%s'",
                                texts.wanted, instrument);
     const gint64 n = choose_block(given, stream, &voltages, stream->type);
-    if (!check_rotation(given, stream, n, error))
+    if (!voltages_check_rotation(given, stream, n, "blocks", "block_samples", error))
         return FALSE;
     if (stream->epoch == CT_NO_EPOCH)
         ct_params_warn(given, NULL, "the stream does not know its UTC: headers have no STT_IMJD");

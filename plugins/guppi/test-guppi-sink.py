@@ -225,12 +225,21 @@ class Sink(recordings.RecordingTest):
                     self.assertEqual(data, array[begin:begin + 1001].tobytes())
                     seen["partial"] += 1
 
-        seed = 82
-        print(f"# seed {seed}")
         self.kill({"in": self.source(block={"time": 1}), "out": {
             "stage": "guppi.sink", "from": "in", "path": "out-%i.raw", "block_samples": 1001,
-            "rotate_samples": 7007}}, seed, check, 5)
+            "rotate_samples": 7007}}, 82, check, 5)
         self.assertGreater(min(seen.values()), 0, seen)
+
+    def test_interrupt(self):
+        """An interrupt ends the stream within a block."""
+        array = self.put("ci8", [("time", 300000), {**CHANNELS, "length": 1}, ("pol", 1)])
+        self.interrupt({"in": self.source(block={"time": 1}), "out": {
+            "stage": "guppi.sink", "from": "in", "path": "out.raw", "block_samples": 60000}}, 92)
+        n = next(axis["length"] for axis in self.beside("out.raw")["axes"]
+                 if axis["name"] == "time")
+        self.assertLess(n, 300000)
+        back, _ = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+        np.testing.assert_array_equal(back, array[:n])
 
     def test_baseband(self):
         """The values, start and rate that the PyPI package baseband reads, which wants two
