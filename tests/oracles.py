@@ -49,5 +49,6 @@ def run(test, packages, script, *arguments):
 
 BASEBAND = "baseband==4.3.0"
 H5PY = "h5py==3.16.0"
+SIGMF = "sigmf==1.14.0"
 XARRAY = "xarray==2026.9.0 h5netcdf==1.8.2 h5py==3.16.0"
 YOUR = "your==0.6.7"
