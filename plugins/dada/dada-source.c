@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dada.source: voltages from PSRDADA files. */
 #include "dada-header.h"
+#include "dada.h"
 
-#include <cornerturn/kit/array-source.h>
 #include <cornerturn/packets.h>
 #include <cornerturn/text.h>
 #include <math.h>
@@ -31,13 +31,37 @@ typedef struct {
     gint64 resolution;                          /* bytes that belong together */
     gint64 obs_offset;                          /* bytes before this file */
     gint64 sample_bytes;
-    gint64 block; /* samples of a block of time inside other axes; 0: there are none */
+    gint64 block;         /* samples of a block of time inside other axes; 0: there are none */
+    const char *channels; /* the axis of the channels; NULL: there is none */
+    gboolean has_pol;     /* the axis pol */
 } Array;
 
 /* ---- the array ---- */
 
+/* The length of an axis that PATH.json describes; 0: there is none. */
+static gint64
+said_length(const CtArrayFile *file, const char *name)
+{
+    const gint a = ct_stream_axis(file->said, name);
+    return a < 0 ? 0 : file->said->axes[a].length;
+}
+
+/* Channels are subbands, unless PATH.json names them channels. An axis of one element is there if
+ * PATH.json has it; without PATH.json, only pol is. */
+static void
+name_axes(const CtArrayFile *file, Array *array)
+{
+    static const char *const names[] = {"subband", "channel"};
+    array->has_pol = array->n_pols > 1 || file->said->type == CT_TYPE_NONE ||
+                     said_length(file, "pol") == array->n_pols;
+    array->channels = array->n_channels > 1 ? names[0] : NULL;
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+        if (said_length(file, names[i]) == array->n_channels)
+            array->channels = names[i];
+}
+
 static gboolean
-read_array(const DadaHeader *header, Array *array, GError **error)
+read_array(const CtArrayFile *file, const DadaHeader *header, Array *array, GError **error)
 {
     if (!dada_integer(header, "NBIT", 1, 0, &array->n_bits, error) ||
         !dada_integer(header, "NDIM", 1, 1, &array->n_parts, error) ||
@@ -55,6 +79,7 @@ read_array(const DadaHeader *header, Array *array, GError **error)
     if (array->n_channels > 1 << 24)
         return dada_refuse(header, "NCHAN", "at most 16777216", error);
     array->sample_bytes = array->n_bits / 8 * array->n_parts * array->n_pols * array->n_channels;
+    name_axes(file, array);
     return array->obs_offset % array->sample_bytes == 0 ||
            dada_refuse(header, "OBS_OFFSET", "whole samples", error);
 }
@@ -137,18 +162,30 @@ set_layout(CtArrayFile *file, const CtParams *given, const DadaHeader *header, A
     }
     add_to_layout(&file->layout, "time", 0);
     for (const char *axis = order; *axis; axis++)
-        if (*axis == 'F' && counts_f)
-            add_to_layout(&file->layout, "subband", 0);
-        else if (*axis == 'P')
+        if (*axis == 'F' && array->channels)
+            add_to_layout(&file->layout, array->channels, 0);
+        else if (*axis == 'P' && array->has_pol)
             add_to_layout(&file->layout, "pol", 0);
         else if (*axis == 'T' && !is_first)
             add_to_layout(&file->layout, "time", array->block);
     return TRUE;
 }
 
+/* Adds the axes of one element that PATH.json has, and the header has not. */
+static void
+add_others(CtArrayFile *file, CtStream *stream)
+{
+    for (guint a = 0; a < file->said->n_axes; a++) {
+        const CtAxis *axis = &file->said->axes[a];
+        if (axis->length == 1 && file->layout.n_axes < CT_MAX_AXES &&
+            ct_stream_axis(stream, axis->name) < 0 && ct_stream_add_axis(stream, axis->name, 1))
+            add_to_layout(&file->layout, axis->name, 0);
+    }
+}
+
 /* Adds the axes, time as long as the file: FILE_SIZE is what the writer wanted. */
 static void
-add_axes(const CtArrayFile *file, const CtParams *given, const Array *array, CtStream *stream)
+add_axes(CtArrayFile *file, const CtParams *given, const Array *array, CtStream *stream)
 {
     const gint64 bytes = file->length - file->offset;
     const gint64 step = array->sample_bytes * MAX(1, array->block);
@@ -158,9 +195,11 @@ add_axes(const CtArrayFile *file, const CtParams *given, const Array *array, CtS
                        "not read",
                        file->path, bytes % step, array->block > 0 ? "block" : "sample");
     ct_stream_add_axis(stream, "time", bytes / step * MAX(1, array->block));
-    if (array->n_channels > 1)
-        ct_stream_add_axis(stream, "subband", array->n_channels);
-    ct_stream_add_axis(stream, "pol", array->n_pols);
+    if (array->channels)
+        ct_stream_add_axis(stream, array->channels, array->n_channels);
+    if (array->has_pol)
+        ct_stream_add_axis(stream, "pol", array->n_pols);
+    add_others(file, stream);
 }
 
 /* ---- the clock ---- */
@@ -253,8 +292,8 @@ set_frequencies(const CtArrayFile *file, const CtParams *given, const DadaHeader
         return FALSE;
     if (!dada_text(header, "FREQ"))
         return TRUE;
-    if (array->n_channels > 1) {
-        CtCoordinate *of = &stream->axes[ct_stream_axis(stream, "subband")].coordinate;
+    if (array->channels) {
+        CtCoordinate *of = &stream->axes[ct_stream_axis(stream, array->channels)].coordinate;
         const gdouble step = width / (gdouble)array->n_channels;
         of->unit = g_intern_static_string("Hz");
         of->first = (centre - width / 2 + step / 2) * 1e6;
@@ -328,7 +367,7 @@ open_file(CtArrayFile *file, const CtParams *given, CtStream *stream, GError **e
 {
     g_auto(DadaHeader) header = {0};
     Array array;
-    if (!read_header(file, &header, error) || !read_array(&header, &array, error) ||
+    if (!read_header(file, &header, error) || !read_array(file, &header, &array, error) ||
         !set_elements(file, &header, &array, stream, error) ||
         !set_layout(file, given, &header, &array, error))
         return FALSE;
@@ -340,15 +379,17 @@ open_file(CtArrayFile *file, const CtParams *given, CtStream *stream, GError **e
     return TRUE;
 }
 
-static const CtArraySource source = {.files = "path", .name = "DADA files", .open = open_file};
+const CtArraySource dada_source_files = {.files = "path", .name = "DADA files", .open = open_file};
 
 static gboolean
 infer(CtNode *node, GError **error)
 {
-    return ct_array_source_infer(&source, node, error);
+    return ct_array_source_infer(&dada_source_files, node, error);
 }
 
-static const CtStage dada_source = {
+const char *const dada_extensions[] = {".dada", NULL};
+
+const CtStage dada_source = {
     .name = "dada.source",
     .summary = "voltages from PSRDADA files",
     .version = 1,
@@ -356,9 +397,6 @@ static const CtStage dada_source = {
     .params = params,
     .infer = infer,
     .infer_uses_params = TRUE,
-    .extensions = (const char *const[]){".dada", NULL},
+    .extensions = dada_extensions,
     .stands_for = "file.source",
 };
-
-CT_STAGE_PLUGIN("dada", dada_source,
-                CT_ARRAY_SOURCE_VARIANT(source, "dada.source", CT_PORT_ROWS(0.1), CT_CPU, "cpu"));

@@ -205,6 +205,7 @@ read_index(const Cards *cards, GuppiHeader *header, GError **error)
     const gint64 step_bytes = step * header->n_stations * header->n_channels * header->n_pols * 2 *
                               MAX(header->bits, 8) / 8;
     gint64 index = -1, per_block = 0, per_packet = 0, packet_bytes = 0, start = 0, synchronised = 0;
+    gdouble dropped = 0;
     if (!read_int(cards, "PKTIDX", 0, most, &index, error) ||
         !read_int(cards, "PIPERBLK", 0, most, &per_block, error) ||
         !read_int(cards, "PKTNTIME", 0, most, &per_packet, error) ||
@@ -212,6 +213,9 @@ read_index(const Cards *cards, GuppiHeader *header, GError **error)
         !read_int(cards, "PKTSTART", 0, most, &start, error) ||
         !read_int(cards, "SYNCTIME", 0, most, &synchronised, error))
         return FALSE;
+    /* Recorders may leave other values here, which say nothing. */
+    header->is_dropped = read_real(cards, "DROPBLK", &dropped, NULL, NULL) && dropped == 1;
+    read_int(cards, "PKTSTOP", 0, most, &header->stop, NULL);
     header->has_index = index >= 0;
     header->index = MAX(index, 0);
     if (per_block > 0)

@@ -27,6 +27,8 @@ typedef struct {
     gboolean has_index;
     gint64 index;        /* of the block (PKTIDX); block after block it grows by index_step */
     gint64 index_step;   /* 0: not known */
+    gint64 stop;         /* the index behind the recording (PKTSTOP); 0: not known */
+    gboolean is_dropped; /* all packets of the block were lost (DROPBLK) */
     gint64 index_origin; /* the index at `second` + `fraction`; −1: that of the first block */
     gint64 rate_num, rate_den; /* samples per second */
     gboolean has_time;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* guppi.source: recordings of GUPPI RAW blocks. */
 #include "guppi-block.h"
+#include "guppi.h"
 
-#include <cornerturn/kit/source.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +17,7 @@ typedef struct {
     char **stations;    /* names */
     gint64 n_blocks;    /* of all files */
     gint64 origin;      /* the index of sample 0 of the stamps */
+    gint64 last, stop;  /* the greatest index, and PKTSTOP of its block */
     gboolean is_low_first;
     gint channel, station, pol; /* axes of the stream; −1: none */
 } Recording;
@@ -108,9 +109,15 @@ read_header(const CtSourceFile *file, gint64 at, guint8 *bytes, gssize *n_cards,
 }
 
 static void
-add_block(CtRecording *files, guint i, gint64 offset, gint64 index)
+add_block(CtRecording *files, guint i, gint64 offset, const GuppiHeader *header)
 {
-    CtPacket packet = {.file = i, .offset = offset, .stamp = index};
+    Recording *recording = files->self;
+    const gint64 index = header->has_index ? header->index : recording->n_blocks;
+    CtPacket packet = {.file = i, .offset = offset, .stamp = index, .flagged = header->is_dropped};
+    if (index >= recording->last) {
+        recording->last = index;
+        recording->stop = header->stop;
+    }
     g_array_append_val(files->packets->packets, packet);
     files->packets->counts[CT_PACKETS_READ]++;
 }
@@ -133,7 +140,7 @@ take_block(CtRecording *files, guint i, gint64 *at, const guint8 *cards, gsize n
     const gint64 offset = *at + (gint64)header->bytes;
     *at = offset + header->block_bytes;
     if (*at <= file->length)
-        add_block(files, i, offset, header->has_index ? header->index : recording->n_blocks);
+        add_block(files, i, offset, header);
     recording->n_blocks++;
     return TRUE;
 }
@@ -241,6 +248,10 @@ order(CtRecording *files, const CtParams *given, GError **error)
             return FALSE;
         }
     }
+    /* The recording may end within its last block. */
+    const __int128 stop = (__int128)(recording->stop - recording->origin) * n / step;
+    recording->stop =
+        header->has_index && recording->stop > recording->last ? (gint64)MIN(stop, G_MAXINT64) : 0;
     const gdouble rate = (gdouble)header->rate_num / (gdouble)header->rate_den;
     files->n_lanes = 1;
     files->n_samples = n;
@@ -297,6 +308,9 @@ describe(CtRecording *files, const CtParams *given, CtStream *stream, GError **e
     Recording *recording = files->self;
     const GuppiHeader *header = &recording->header;
     const char *name = channel_names[ct_params_choice(given, "channels")];
+    const gint64 begin = MAX(files->packets->first, files->packets->end - header->n_samples);
+    if (recording->stop > begin && recording->stop < files->packets->end)
+        stream->axes[0].length = recording->stop - files->packets->first;
     stream->type = types[header->bits];
     CtAxis *channel = ct_stream_add_axis(stream, name, header->n_channels);
     if (header->has_frequency)
@@ -361,7 +375,7 @@ clear(gpointer self)
     g_strfreev(((Recording *)self)->stations);
 }
 
-static const CtSource source = {
+const CtSource guppi_source_files = {
     .files = "path",
     .self_bytes = sizeof(Recording),
     .format = {.name = "blocks of GUPPI RAW"},
@@ -376,10 +390,10 @@ static const CtSource source = {
 static gboolean
 infer(CtNode *node, GError **error)
 {
-    return ct_source_infer(&source, node, error);
+    return ct_source_infer(&guppi_source_files, node, error);
 }
 
-static const CtStage guppi_source = {
+const CtStage guppi_source = {
     .name = "guppi.source",
     .summary = "recordings of GUPPI RAW: channels of complex voltages",
     .version = 1,
@@ -391,6 +405,3 @@ static const CtStage guppi_source = {
     .infer = infer,
     .infer_uses_params = TRUE,
 };
-
-CT_STAGE_PLUGIN("guppi", guppi_source,
-                CT_SOURCE_VARIANTS(source, "guppi.source", CT_PORT_ROWS(0.15)));

@@ -2,6 +2,7 @@
 /* VDIF frames: header of all extended versions, time, and samples to floating point. */
 #include "vdif-frame.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { WORDS = VDIF_HEADER_BYTES / 4, SPREAD_PARTS = 2048 };
@@ -19,12 +20,13 @@ field(guint32 word, guint low, guint n)
     return word >> low & (((guint32)1 << n) - 1);
 }
 
+static const guint32 sync = 0xacabfeed;
+
 /* Checks the fields that extended versions fix besides the common ones; returns the fault, or NULL.
  * Unknown versions fix none, and writers of version 0 do not keep to it. */
 static const char *
 check_extension(const guint32 *words, const VdifHeader *header)
 {
-    const guint32 sync = 0xacabfeed;
     switch (header->edv) {
     case 1:
         return words[5] == sync ? NULL : "no sync word in a header of EDV 1";
@@ -114,23 +116,118 @@ vdif_header_alike(const guint8 *a, const guint8 *b, gconstpointer data)
            x.rate == y.rate;
 }
 
+/* The Unix time of the beginning of a half year. */
+static gint64
+half_year(guint ref_epoch)
+{
+    GDate date, unix_epoch;
+    g_date_clear(&date, 1);
+    g_date_clear(&unix_epoch, 1);
+    g_date_set_dmy(&date, 1, ref_epoch % 2 ? G_DATE_JULY : G_DATE_JANUARY, 2000 + ref_epoch / 2);
+    g_date_set_dmy(&unix_epoch, 1, G_DATE_JANUARY, 1970);
+    return (gint64)g_date_days_between(&unix_epoch, &date) * 86400;
+}
+
 gint64
 vdif_unix_time(guint ref_epoch, gint64 seconds)
 {
     /* The first second after each leap second since 2000: ends of 2005, 2008, June 2012, June 2015,
      * 2016. */
     static const gint64 leaps[] = {1136073600, 1230768000, 1341100800, 1435708800, 1483228800};
-    GDate date, unix_epoch;
-    g_date_clear(&date, 1);
-    g_date_clear(&unix_epoch, 1);
-    g_date_set_dmy(&date, 1, ref_epoch % 2 ? G_DATE_JULY : G_DATE_JANUARY, 2000 + ref_epoch / 2);
-    g_date_set_dmy(&unix_epoch, 1, G_DATE_JANUARY, 1970);
-    const gint64 reference = (gint64)g_date_days_between(&unix_epoch, &date) * 86400;
+    const gint64 reference = half_year(ref_epoch);
     gint64 time = reference + seconds;
     for (gsize i = 0; i < G_N_ELEMENTS(leaps); i++)
         if (reference < leaps[i] && time > leaps[i])
             time--;
     return time;
+}
+
+gint
+vdif_ref_epoch(gint64 unix_second)
+{
+    enum { N_EPOCHS = 64 };
+    gint epoch = -1;
+    while (epoch < N_EPOCHS && half_year((guint)epoch + 1) <= unix_second)
+        epoch++;
+    return epoch < N_EPOCHS ? epoch : -1;
+}
+
+guint32
+vdif_seconds(guint ref_epoch, gint64 unix_second)
+{
+    gint64 seconds = unix_second - half_year(ref_epoch);
+    while (vdif_unix_time(ref_epoch, seconds) < unix_second)
+        seconds++;
+    return (guint32)seconds;
+}
+
+/* The rate in words 4 and 5 of EDV 1, in kHz or MHz, of which real samples have half; FALSE: it has
+ * none for it. */
+static gboolean
+write_rate(const VdifHeader *header, guint32 *words)
+{
+    const gint64 units[] = {1000, 1000000}, parts = header->is_complex ? 1 : 2;
+    for (guint i = 0; i < G_N_ELEMENTS(units); i++) {
+        const gint64 n = header->rate / (units[i] * parts);
+        if (n == 0 || n >> 23 != 0 || n * units[i] * parts != header->rate)
+            continue;
+        words[4] = (guint32)n | i << 23 | (guint32)1 << 24;
+        words[5] = sync;
+        return TRUE;
+    }
+    return FALSE;
+}
+
+void
+vdif_header_write(const VdifHeader *header, guint8 *bytes)
+{
+    guint32 words[WORDS] = {
+        (guint32)(header->invalid != 0) << 31 | header->seconds,
+        header->ref_epoch << 24 | header->frame,
+        header->version << 29 | (guint32)g_bit_storage(header->n_channels - 1) << 24 |
+            (guint32)(header->frame_bytes / 8),
+        (guint32)(header->is_complex != 0) << 31 | (header->bits - 1) << 26 | header->thread << 16 |
+            header->station,
+    };
+    /* g_bit_storage(0) is 1. */
+    if (header->n_channels == 1)
+        words[2] &= ~((guint32)0x1f << 24);
+    write_rate(header, words);
+    for (guint i = 0; i < WORDS; i++)
+        for (guint k = 0; k < 4; k++)
+            bytes[4 * i + k] = (guint8)(words[i] >> 8 * k);
+}
+
+/* Steps per unit of the codes of at least 3 bits. */
+static gfloat
+scale_of(guint bits)
+{
+    static const gfloat steps_per_unit[] = {
+        [3] = 1.706f, [4] = 2.95f, [5] = 5.316f, [6] = 9.606f, [7] = 17.58f, [8] = 35.5f};
+    return bits <= 8 ? steps_per_unit[bits] : 35.5f * (gfloat)(1 << (bits - 8));
+}
+
+/* The code of the value 0, which may be between two. */
+static gfloat
+zero_of(guint bits)
+{
+    return bits == 4 ? 8 : (gfloat)((1 << bits) - 1) / 2;
+}
+
+#define HIGH_OF_2 3.316505f
+
+guint
+vdif_code(guint bits, gfloat value)
+{
+    if (bits == 1)
+        return value >= 0;
+    if (bits == 2) {
+        const gfloat border = (1 + HIGH_OF_2) / 2;
+        return value >= border ? 3 : value >= 0 ? 2 : value >= -border ? 1 : 0;
+    }
+    const gdouble most = (1 << bits) - 1;
+    const gdouble code = rint((gdouble)value * scale_of(bits) + zero_of(bits));
+    return code > 0 ? (guint)MIN(code, most) : 0;
 }
 
 /* The value of a code: offset binary, in units in which the sampler's noise is best quantised. For
@@ -140,19 +237,14 @@ static gfloat
 level(const VdifDecoder *decoder, gboolean mark5b, guint code)
 {
     static const gfloat levels_1[] = {-1, 1};
-    static const gfloat levels_2[] = {-3.316505f, -1, 1, 3.316505f};
-    static const gfloat steps_per_unit[] = {
-        [3] = 1.706f, [5] = 5.316f, [6] = 9.606f, [7] = 17.58f, [8] = 35.5f};
+    static const gfloat levels_2[] = {-HIGH_OF_2, -1, 1, HIGH_OF_2};
     const guint bits = decoder->bits;
     if (bits == 1)
         return levels_1[mark5b ? 1 - code : code];
     /* Mark 5B has the sign in the lower of two bits. */
     if (bits == 2)
         return levels_2[mark5b ? code >> 1 | (code & 1) << 1 : code];
-    if (bits == 4)
-        return ((gfloat)code - 8) / 2.95f;
-    const gfloat scale = bits <= 8 ? steps_per_unit[bits] : 35.5f * (1 << (bits - 8));
-    return ((gfloat)code - ((1 << bits) - 1) / 2.0f) / scale;
+    return ((gfloat)code - zero_of(bits)) / scale_of(bits);
 }
 
 void

@@ -45,6 +45,16 @@ gboolean vdif_header_alike(const guint8 *a, const guint8 *b, gconstpointer data)
 /* Unix time of a frame's second; VDIF counts leap seconds, which unix time does not. */
 gint64 vdif_unix_time(guint ref_epoch, gint64 seconds);
 
+/* The reference epoch of a Unix time, the half year that it is in; −1: a header can't have it. */
+gint vdif_ref_epoch(gint64 unix_second);
+/* The seconds from the reference epoch to a Unix time that is not before it. */
+guint32 vdif_seconds(guint ref_epoch, gint64 unix_second);
+/* Writes VDIF_HEADER_BYTES: a header of EDV 1, if that can have the rate, else of EDV 0. */
+void vdif_header_write(const VdifHeader *header, guint8 *bytes);
+/* The code of 1, 2, 4, 8 or 16 bits whose value is nearest; NaN is 0. Values beyond the last level
+ * have its code. */
+guint vdif_code(guint bits, gfloat value);
+
 /* The decoding of a stream's payloads. A payload consists of words of 32 bits, little-endian, each
  * filled from its low end with as many whole values as fit; time is slowest, then channel, then
  * real and imaginary. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* vdif.source: recordings of VDIF frames; threads become an axis. */
 #include "vdif-recording.h"
+#include "vdif.h"
 
 static const char *const axis_names[] = {"pol", "station", NULL};
 static const char *const channel_names[] = {"auto", "subband", "pol", "station", NULL};
@@ -136,7 +137,7 @@ decode_plain(const CtRecording *files, const CtPacketPart *part)
     decode_with(files, part, vdif_payload_decode_plain);
 }
 
-static const CtSource source = {
+const CtSource vdif_source_files = {
     .files = "path",
     .self_bytes = sizeof(VdifRecording),
     .is_one_stream = TRUE,
@@ -160,10 +161,12 @@ static const CtSource source = {
 static gboolean
 infer(CtNode *node, GError **error)
 {
-    return ct_source_infer(&source, node, error);
+    return ct_source_infer(&vdif_source_files, node, error);
 }
 
-static const CtStage vdif_source = {
+const char *const vdif_extensions[] = {".vdif", NULL};
+
+const CtStage vdif_source = {
     .name = "vdif.source",
     .summary = "recordings of VDIF frames, whose threads become an axis",
     .version = 1,
@@ -175,8 +178,6 @@ static const CtStage vdif_source = {
     .counters = CT_PACKET_COUNTERS,
     .infer = infer,
     .infer_uses_params = TRUE,
-    .extensions = (const char *const[]){".vdif", NULL},
+    .extensions = vdif_extensions,
     .stands_for = "file.source",
 };
-
-CT_STAGE_PLUGIN("vdif", vdif_source, CT_SOURCE_VARIANTS(source, "vdif.source", CT_PORT_ROWS(0.08)));

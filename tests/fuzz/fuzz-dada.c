@@ -7,6 +7,6 @@
 int
 LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
-    fuzz_array_source(&source, &dada_source, "", data, size);
+    fuzz_array_source(&dada_source_files, &dada_source, "", data, size);
     return 0;
 }

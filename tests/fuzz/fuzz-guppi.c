@@ -41,6 +41,6 @@ int
 LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
     check_unpacking(data, size);
-    describe_recording(&source, &guppi_source, data, size, "max_gap: 10 s");
+    describe_recording(&guppi_source_files, &guppi_source, data, size, "max_gap: 10 s");
     return 0;
 }

@@ -42,6 +42,6 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     check_decoders(data + 1, size - 1, bits);
     g_autofree char *override = bits ? g_strdup_printf("bits: %u, ", bits) : g_strdup("");
     g_autofree char *given = g_strdup_printf("%ssample_rate: 1 MHz, max_gap: 10 s", override);
-    describe_recording(&source, &vdif_source, data + 1, size - 1, given);
+    describe_recording(&vdif_source_files, &vdif_source, data + 1, size - 1, given);
     return 0;
 }

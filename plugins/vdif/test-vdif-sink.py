@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""vdif.sink: the bytes of its files, what vdif.source and baseband read of them, and faults."""
+
+import numpy as np
+
+import graphs
+import oracles
+import recordings
+import tap
+
+LEVELS = {1: np.float32([-1, 1]), 2: np.float32([-3.316505, -1, 1, 3.316505]),
+          4: (np.arange(16, dtype=np.float32) - 8) / np.float32(2.95),
+          8: (np.arange(256, dtype=np.float32) - np.float32(127.5)) / np.float32(35.5),
+          16: (np.arange(65536, dtype=np.float32) - np.float32(32767.5)) / np.float32(35.5 * 256)}
+SAID = ("start_utc", "sample_rate")
+RATE = 16000000
+
+
+def read_frames(data):
+    """The fields of frames, and their payloads; what is cut off at the end is left out."""
+    frames, at = [], 0
+    while at + 32 <= len(data):
+        words = np.frombuffer(data, "<u4", 8, at).astype(np.uint64).tolist()
+        n = 8 * (words[2] & 0xffffff)
+        if at + n > len(data):
+            break
+        frames.append(({
+            "invalid": words[0] >> 31, "seconds": words[0] & 0x3fffffff, "epoch": words[1] >> 24,
+            "number": words[1] & 0xffffff, "channels": 1 << (words[2] >> 24 & 31),
+            "complex": words[3] >> 31, "bits": (words[3] >> 26 & 31) + 1,
+            "thread": words[3] >> 16 & 1023, "station": words[3] & 0xffff,
+            "edv": words[4] >> 24, "rate": words[4] & 0xffffff, "sync": words[5]},
+            data[at + 32:at + n]))
+        at += n
+    return frames
+
+
+def unpack(payload, bits):
+    """The codes of a payload, the first in the lowest bits."""
+    if bits == 16:
+        return np.frombuffer(payload, "<u2")
+    codes = np.frombuffer(payload, np.uint8)
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    return (codes[:, None] >> shifts & (1 << bits) - 1).ravel()
+
+
+class Sink(recordings.RecordingTest):
+    def put_levels(self, axes, bits, is_complex, clock=None, gaps=None, name="in.npy"):
+        """A stream of random levels; returns their codes, with parts as the last axis."""
+        kind = "cf32" if is_complex else "f32"
+        array = self.put(kind, axes, clock, 320e6, gaps=gaps, observation=None)
+        codes = np.random.default_rng(bits).integers(0, 1 << bits,
+                                                     (*array.shape, 1 + is_complex))
+        values = LEVELS[bits][codes]
+        np.save(self.folder / name, values.view(np.complex64)[..., 0] if is_complex
+                else values[..., 0])
+        return codes
+
+    def read(self, name="out.vdif"):
+        return read_frames((self.folder / name).read_bytes())
+
+    def join(self, frames, n_threads):
+        """The codes of frames, [time thread channel and part]."""
+        bits, width = frames[0][0]["bits"], frames[0][0]["channels"] * (
+            1 + frames[0][0]["complex"])
+        threads = [np.concatenate([unpack(payload, bits) for header, payload in frames
+                                   if header["thread"] == thread]).reshape(-1, width)
+                   for thread in range(n_threads)]
+        return np.stack(threads, 1)
+
+    def test_elements(self):
+        """Every number of bits, real and complex; threads and channels as each axis; blocks of any
+        size. What is read back is what was written."""
+        shapes = (([("time", 3200), ("pol", 2)], {}, {"threads": "pol"}, 2),
+                  ([("time", 3200), ("subband", 4), ("pol", 2)], {}, {}, 2),
+                  ([("time", 3200), ("pol", 2)], {"threads": "none"}, {}, 1),
+                  ([("time", 3200), ("station", 4)], {"threads": "station"},
+                   {"threads": "station"}, 4),
+                  ([("time", 3200), ("station", 2), ("pol", 2)], {"threads": "station"},
+                   {"threads": "station", "channels": "pol"}, 2),
+                  ([("time", 3200), ("subband", 8)], {}, {}, 1),
+                  ([("time", 3200)], {}, {}, 1))
+        for bits in (1, 2, 4, 8, 16):
+            for is_complex in (False, True):
+                for i, (axes, sink, source, n_threads) in enumerate(shapes):
+                    with self.subTest(bits=bits, is_complex=is_complex, axes=i):
+                        codes = self.put_levels(axes, bits, is_complex)
+                        self.convert({"stage": "file.sink", "path": "out.vdif", "bits": bits, **sink},
+                                     self.source(block={"time": 700}))
+                        frames = self.read()
+                        self.assertEqual({(header["bits"], header["complex"], header["invalid"])
+                                          for header, _ in frames}, {(bits, int(is_complex), 0)})
+                        by_thread = codes.reshape(3200, -1)
+                        if axes[-1][0] == "pol" and i == 1:  # [subband pol] to [pol subband]
+                            by_thread = np.swapaxes(codes, 1, 2)
+                        np.testing.assert_array_equal(
+                            self.join(frames, n_threads), by_thread.reshape(3200, n_threads, -1))
+                        back, beside = self.read_back({"stage": "file.source", "path": "out.vdif",
+                                                       **source})
+                        same = np.load(self.folder / "same.npy")
+                        np.testing.assert_array_equal(back, same.reshape(back.shape))
+                        self.assertEqual([beside[key] for key in SAID],
+                                         [self.beside("same.npy")[key] for key in SAID])
+
+    def test_values(self):
+        """Values between levels become the nearest one; those beyond, and infinite ones, the last."""
+        for bits, levels in LEVELS.items():
+            between = (levels[1:].astype(float) + levels[:-1]) / 2
+            step = np.min(np.diff(levels.astype(float)))
+            values = np.concatenate([levels, between - 0.01 * step, between + 0.01 * step,
+                                     [-1e9, 1e9, -np.inf, np.inf]]).astype(np.float32)
+            if bits == 16:
+                values = values[::101]
+            values = np.resize(values, 8000)
+            self.put("f32", [("time", 8000)], frequency=1e6, observation=None)
+            np.save(self.folder / "in.npy", values)
+            self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": bits})
+            wanted = np.abs(values[:, None].clip(levels[0], levels[-1]).astype(float)
+                            - levels).argmin(1) if bits < 16 else None
+            codes = self.join(self.read(), 1).ravel()
+            if bits < 16:
+                np.testing.assert_array_equal(codes, wanted)
+            else:
+                self.assertLessEqual(
+                    np.abs(levels[codes] - values.clip(levels[0], levels[-1])).max(),
+                    0.51 * step)
+
+    def test_integers(self):
+        """Integers become codes of their own bits, as offset binary."""
+        for kind, bits in (("i8", 8), ("ci8", 8), ("i16", 16), ("ci16", 16)):
+            array = self.put(kind, [("time", 3200), ("pol", 2)], frequency=1e6, observation=None)
+            self.convert({"stage": "vdif.sink", "path": "out.vdif"})
+            codes = self.join(self.read(), 2).astype(int) - (1 << bits - 1)
+            np.testing.assert_array_equal(codes.ravel(), array.ravel())
+
+    def test_header(self):
+        """Seconds count from the half year; EDV 1 has the rate where it can."""
+        for clock, rate, epoch, seconds, number, edv in (
+                ({}, 8000, 44, 179 * 86400 + 5400, 0, 1),
+                ({"start": RATE - 3200}, 8000, 44, 179 * 86400 + 5400, 4999, 1),
+                ({"ticks_per_second": [2 * RATE + 3200, 1]}, 0, 44, 179 * 86400 + 5400, 0, 0),
+                ({"epoch": 1656633599, "start": 2 * RATE}, 8000, 45, 1, 0, 1),
+                # A leap second came at the end of 2016.
+                ({"epoch": 1483228799, "start": RATE - 3200}, 8000, 33, 184 * 86400 - 1, 4999, 1)):
+            with self.subTest(clock):
+                self.put_levels([("time", 12800), ("pol", 2)], 2, False, clock)
+                self.convert({"stage": "vdif.sink", "path": "out.vdif", "frame_samples": 3200,
+                              "station": "EF"})
+                header, _ = self.read()[0]
+                self.assertEqual((header["epoch"], header["seconds"], header["number"],
+                                  header["station"]), (epoch, seconds, number, ord("E") << 8 | ord("F")))
+                self.assertEqual((header["edv"], header["rate"], header["sync"]),
+                                 (edv, rate, 0xacabfeed * edv))
+                given = {} if edv else {"sample_rate": "32003200 Hz"}
+                _, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif", **given})
+                self.assertEqual([beside[key] for key in SAID],
+                                 [self.beside("same.npy")[key] for key in SAID])
+
+    def test_without_rate(self):
+        """A rate that EDV 1 can't have is that of the frames of seconds."""
+        self.put_levels([("time", 6464 * 3), ("pol", 2)], 2, False, {"ticks_per_second": [6464, 1]})
+        self.convert({"stage": "vdif.sink", "path": "out.vdif"})
+        self.assertEqual({header["edv"] for header, _ in self.read()}, {0})
+        back, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif"})
+        np.testing.assert_array_equal(back, np.load(self.folder / "same.npy"))
+        self.assertEqual(beside["sample_rate"], 6464)
+
+    def test_stations(self):
+        """Labels become stations, and labels again."""
+        self.put_levels([("time", 3200), {"name": "station", "length": 3,
+                                          "labels": ["12", "Ef", "Wb"]}], 2, False)
+        self.convert({"stage": "vdif.sink", "path": "out.vdif", "threads": "station"})
+        self.assertEqual([header["station"] for header, _ in self.read()[:3]],
+                         [int.from_bytes(name, "big") for name in (b"12", b"Ef", b"Wb")])
+        _, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif",
+                                    "threads": "station"})
+        self.assertEqual(beside["axes"][1]["labels"], ["12", "Ef", "Wb"])
+
+    def test_validity(self):
+        """Frames with an invalid sample are invalid, thread by thread."""
+        gaps = {"axes": ["pol"], "valid": 0.9, "invalid_samples": [100, 500],
+                "gaps": [{"lanes": [0, 1], "samples": [350, 100]},
+                         {"lanes": [1, 1], "samples": [1600, 500]}]}
+        self.put_levels([("time", 3200), ("subband", 2), ("pol", 2)], 8, True, gaps=gaps)
+        self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": 8, "frame_samples": 200},
+                     self.source(block={"time": 77}))
+        flags = [[header["invalid"] for header, _ in self.read() if header["thread"] == thread]
+                 for thread in range(2)]
+        self.assertEqual([np.flatnonzero(of).tolist() for of in flags], [[1, 2], [8, 9, 10]])
+        self.assertEqual(self.beside("out.vdif")["validity"]["gaps"],
+                         self.beside("same.npy")["validity"]["gaps"])
+        back, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif"})
+        self.assertEqual(beside["validity"]["gaps"], [{"lanes": [0, 1], "samples": [200, 400]},
+                                                      {"lanes": [1, 1], "samples": [1600, 600]}])
+        wanted = np.load(self.folder / "same.npy")
+        wanted[200:600, :, 0] = wanted[1600:2200, :, 1] = 0
+        np.testing.assert_array_equal(np.swapaxes(back, 1, 2) if back.shape != wanted.shape
+                                      else back, wanted)
+
+    def test_rotation(self):
+        """Many files are one recording, also over the change of a second."""
+        for rotation in ({"rotate_samples": 640}, {"rotate_time": "40 us"}):
+            for path in self.folder.glob("out-*"):
+                path.unlink()
+            self.put_levels([("time", 640 * 51), ("pol", 2)], 4, True, {"start": RATE - 640 * 20})
+            self.convert({"stage": "vdif.sink", "path": "out-%i.vdif", "bits": 4,
+                          "frame_samples": 320, **rotation}, self.source(block={"time": 1000}))
+            paths = sorted(self.folder.glob("out-*.vdif"))
+            self.assertEqual(len(paths), 51)
+            self.assertEqual({len(self.read(path.name)) for path in paths}, {4})
+            back, beside = self.read_back({"stage": "vdif.source", "path": "out-*.vdif"})
+            np.testing.assert_array_equal(back, np.load(self.folder / "same.npy"))
+            self.assertEqual([beside[key] for key in SAID],
+                             [self.beside("same.npy")[key] for key in SAID])
+            self.assertNotIn("gaps", beside.get("validity", {}))
+
+    def test_full_disk(self):
+        """What a full disk leaves is a frame of each thread up to one time."""
+        codes = self.put_levels([("time", 160000), ("pol", 2)], 8, False)
+        error = self.fail_graph(
+            {"in": self.source(block={"time": 1000}), "out": {
+                "stage": "vdif.sink", "from": "in", "path": "out.vdif", "bits": 8,
+                "frame_samples": 1000}}, preexec_fn=self.limit(100001))
+        self.assertIn("out.vdif.partial: can't be written: File too large", error)
+        self.assertEqual([path.name for path in sorted(self.folder.glob("out*"))],
+                         ["out.vdif.json.partial", "out.vdif.partial"])
+        self.assertEqual((self.folder / "out.vdif.partial").stat().st_size, 100001 // 2064 * 2064)
+        (self.folder / "out.vdif.partial").rename(self.folder / "cut.vdif")
+        back, _ = self.read_back({"stage": "vdif.source", "path": "cut.vdif"})
+        np.testing.assert_array_equal(back, LEVELS[8][codes[:100001 // 2064 * 1000, :, 0]])
+
+    def test_kill(self):
+        """Files under final names are whole; the partial one begins with whole frames."""
+        codes = self.put_levels([("time", 320000)], 8, False)
+        seen = {"whole": 0, "partial": 0}
+
+        def check():
+            for i, path in enumerate(sorted(self.folder.glob("out-*.vdif"))):
+                np.testing.assert_array_equal(self.join(self.read(path.name), 1).ravel(),
+                                              codes[8000 * i:8000 * (i + 1)].ravel())
+                seen["whole"] += 1
+            for path in self.folder.glob("out-*.vdif.partial"):
+                for header, payload in self.read(path.name):
+                    begin = 1000 * header["number"]
+                    np.testing.assert_array_equal(unpack(payload, 8),
+                                                  codes[begin:begin + 1000].ravel())
+                seen["partial"] += 1
+
+        self.kill({"in": self.source(block={"time": 1}), "out": {
+            "stage": "vdif.sink", "from": "in", "path": "out-%i.vdif", "bits": 8,
+            "frame_samples": 1000, "rotate_samples": 8000}}, 83, check, 5)
+        self.assertGreater(min(seen.values()), 0, seen)
+
+    def test_interrupt(self):
+        """An interrupt leaves whole frames; one that is not full is invalid."""
+        codes = self.put_levels([("time", 320000)], 8, False)
+        self.interrupt({"in": self.source(block={"time": 1}), "out": {
+            "stage": "vdif.sink", "from": "in", "path": "out.vdif", "bits": 8,
+            "frame_samples": 64000}}, 93)
+        frames, beside = self.read(), self.beside("out.vdif")
+        n = next(axis["length"] for axis in beside["axes"] if axis["name"] == "time")
+        self.assertEqual(len(frames), -(-n // 64000))
+        self.assertEqual([header["invalid"] for header, _ in frames],
+                         [0] * (n // 64000) + [1] * (n % 64000 > 0))
+        np.testing.assert_array_equal(self.join(frames, 1).ravel()[:n], codes[:n].ravel())
+
+    def test_baseband(self):
+        """The values, start and rate that the PyPI package baseband reads."""
+        script = ("import sys, numpy\n"
+                  "from baseband import vdif\n"
+                  "with vdif.open(sys.argv[1], 'rs', squeeze=False) as file:\n"
+                  "    numpy.save(sys.argv[2], file.read())\n"
+                  "    print(file.start_time.utc.isot[:23], file.sample_rate.to_value('Hz'))\n")
+        for bits in (1, 2, 4, 8):
+            for is_complex in (False, True):
+                with self.subTest(bits=bits, is_complex=is_complex):
+                    self.put_levels([("time", 16000), ("subband", 4), ("pol", 2)], bits,
+                                    is_complex, {"start": RATE // 2})
+                    wanted = self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": bits})
+                    start, rate = oracles.run(self, oracles.BASEBAND, script,
+                                              self.folder / "out.vdif",
+                                              self.folder / "read.npy").split()
+                    read = np.swapaxes(np.load(self.folder / "read.npy"), 1, 2)
+                    np.testing.assert_array_equal(read, wanted)
+                    self.assertEqual((start, float(rate)), ("2022-06-29T01:30:00.500", RATE))
+
+    def test_errors(self):
+        pair = ("pol", 2)
+        for kind, axes, clock, sink, message in (
+                ("f32", [("time", 3200), ("subband", 3), pair], {}, {},
+                 "wants a power of two of channels in a frame, but is given 'subband' with 3"),
+                ("f32", [("time", 3200), ("subband", 2), ("station", 2), pair], {}, {},
+                 "wants one axis for the channels of a frame, but is given 'station' with 2 beside "
+                 "'subband' (threads: pol)"),
+                ("f32", [("time", 3200)], {}, {"bits": 3},
+                 "parameter 'bits': wants 1, 2, 4, 8 or 16, but is given 3"),
+                ("i8", [("time", 3200)], {}, {"bits": 2},
+                 "parameter 'bits': wants the 8 of i8, but is given 2 (quantise gives samples fewer)"),
+                ("f32", [("time", 3200)], {"epoch": None}, {},
+                 "wants a stream that knows its UTC, but is given one without an epoch"),
+                ("f32", [("time", 3200)], {"ticks_per_second": [100, 3]}, {},
+                 "wants a whole number of samples per second, but is given 33.3333333333"),
+                ("f32", [("time", 3200)], {"ticks_per_second": [1000, 1], "ticks_per_sample": 10,
+                                           "start": 1005}, {},
+                 "wants a start that is a whole number of samples after a second, but is given 0.005 s "
+                 "after it"),
+                ("f32", [("time", 3200)], {"epoch": 900000000}, {},
+                 "wants a start from 2000 to 2031, but is given 900000000 s from 1970 on"),
+                ("f32", [("time", 3200)], {"epoch": 1956528000 + 86400}, {},
+                 "wants a start from 2000 to 2031, but is given 1956614400 s from 1970 on"),
+                ("f32", [("time", 3201)], {}, {},
+                 "parameter 'frame_samples': wants samples that fill words of 8 bytes (of 2 bits each) "
+                 "and, in whole frames, the 16000000 of a second, the 0 before the stream in its first "
+                 "second and the 3201 of the stream, but is given none that does"),
+                ("f32", [("time", 3200)], {"start": 33}, {"frame_samples": 32},
+                 "the 33 before the stream in its first second and the 3200 of the stream, but is given "
+                 "32"),
+                ("f32", [("time", 3200)], {}, {"station": "Eff"},
+                 "parameter 'station': wants two letters or digits, or a number below 65536, but is "
+                 "given 'Eff'"),
+                ("f32", [("time", 3200)], {}, {"rotate_samples": 50, "frame_samples": 32},
+                 "parameter 'rotate_samples': wants whole frames of 32 samples (frame_samples), but is "
+                 "given 50 samples"),
+                ("f32", [("time", 3200)], {}, {"path": "-"},
+                 "wants a file: VDIF files can't be written to a pipe, but is given '-'")):
+            with self.subTest(message):
+                self.put(kind, axes, clock, 1e6, observation=None)
+                error = self.fail_graph({"in": self.source(), "out": {
+                    "stage": "vdif.sink", "from": "in",
+                    "path": "out-%i.vdif" if "rotate" in " ".join(sink) else "out.vdif", **sink}})
+                self.assertIn(message, error)
+                self.assertRegex(error, r"^graph.yaml:\d+:\d+: node 'out': ")
+        self.put("i8", [("time", 3200)], frequency=1e6, observation=None)
+        stages = {"in": self.source(), "wide": {"stage": "convert", "from": "in", "type": "i32"},
+                  "out": {"stage": "vdif.sink", "from": "wide", "path": "out.vdif"}}
+        self.assertIn("wants f32, cf32, i8, ci8, i16 or ci16, but is given i32",
+                      self.fail_graph(stages))
+
+
+if __name__ == "__main__":
+    tap.main()

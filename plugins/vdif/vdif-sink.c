@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* vdif.sink: voltages to VDIF frames. */
+#include "../utc.h"
+#include "../voltages.h"
+#include "vdif-frame.h"
+#include "vdif.h"
+
+#include <cornerturn/packets.h>
+#include <unistd.h>
+
+/* The most bytes of a payload that has no other size, which fits a packet of Ethernet; the bytes
+ * that wait for a write. */
+enum { USUAL_BYTES = 8000, PENDING_BYTES = 1 << 20 };
+enum { MOST_THREADS = 1024, MOST_FRAMES = 1 << 24, MOST_WORDS = (1 << 24) - 1 };
+
+static const char *const thread_names[] = {"pol", "station", "none", NULL};
+
+static const CtParam params[] = {
+    CT_SINK_PARAMS("the recording"),
+    {.name = "threads",
+     .kind = CT_PARAM_CHOICE,
+     .choices = thread_names,
+     .fallback = "pol",
+     .help = "the axis that the threads are; another axis becomes the channels of a frame"},
+    {.name = "bits",
+     .kind = CT_PARAM_INT,
+     .flags = CT_PARAM_RANGED,
+     .minimum = 1,
+     .maximum = VDIF_MAX_BITS,
+     .help = "of a sample's part: 1, 2, 4, 8 or 16; left out: 2 for f32 and cf32. Integers have "
+             "theirs"},
+    {.name = "frame_samples",
+     .kind = CT_PARAM_INT,
+     .flags = CT_PARAM_RANGED,
+     .minimum = 1,
+     .maximum = 1 << 30,
+     .help = "of a channel in a frame; left out: as many as fit a second and 8000 bytes"},
+    {.name = "station",
+     .kind = CT_PARAM_STRING,
+     .help = "two letters or digits, or a number; left out: the label of the station, or 0"},
+    {NULL},
+};
+
+/* How the samples become frames. */
+typedef struct {
+    const char *threads, *channels; /* axes of the stream; NULL: none */
+    gint64 n_threads, n_channels;
+    guint bits, n_parts;
+    gint64 rate;  /* samples per second */
+    gint64 begin; /* the stream's first sample, from its second on */
+    gint64 n;     /* samples of a frame */
+    gint64 payload_bytes;
+} Frames;
+
+typedef struct {
+    Frames frames;
+    VdifHeader header;
+    guint16 *stations; /* [thread] */
+    guint32 *of_lane;  /* [lane] its thread; n_threads: all */
+    gint64 n_lanes;
+    gint64 second;     /* Unix second from which `frame` counts, */
+    gint64 frame;      /* frames from then on */
+    gint64 filled;     /* samples of this frame that have come */
+    guint8 *payloads;  /* [thread] of these frames */
+    gboolean *invalid; /* [thread] whether a sample is invalid */
+    GByteArray *pending;
+    gint64 written; /* bytes in the file */
+    gboolean has_failed;
+} Sink;
+
+/* ---- what a file can hold ---- */
+
+static gboolean
+choose_axes(const CtParams *given, const CtStream *stream, Frames *frames, GError **error)
+{
+    const char *name = thread_names[ct_params_choice(given, "threads")];
+    Voltages voltages;
+    if (!voltages_init(&voltages, stream, "a VDIF file", TRUE, error))
+        return FALSE;
+    const char *const axes[] = {voltages.channels, "station", "pol"};
+    *frames = (Frames){.n_threads = 1, .n_channels = 1};
+    for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
+        const gint a = axes[i] ? ct_stream_axis(stream, axes[i]) : -1;
+        if (a < 0)
+            continue;
+        const CtAxis *axis = &stream->axes[a];
+        if (strcmp(axis->name, name) == 0) {
+            frames->threads = axis->name;
+            frames->n_threads = axis->length;
+        } else if (axis->length > 1 && frames->channels) {
+            g_autofree char *remark =
+                g_strdup_printf(" beside '%s' (threads: %s)", frames->channels, name);
+            return voltages_refuse(axis, "one axis for the channels of a frame", remark, error);
+        } else if (axis->length > 1) {
+            frames->channels = axis->name;
+            frames->n_channels = axis->length;
+        }
+    }
+    if (frames->n_threads > MOST_THREADS)
+        return ct_params_error(given, "threads", error,
+                               "wants at most %d, but is given %" G_GINT64_FORMAT, MOST_THREADS,
+                               frames->n_threads);
+    if (frames->n_channels & (frames->n_channels - 1)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants a power of two of channels in a frame, but is given '%s' with "
+                    "%" G_GINT64_FORMAT,
+                    frames->channels, frames->n_channels);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+choose_bits(const CtParams *given, CtType type, Frames *frames, GError **error)
+{
+    const CtTypeInfo *info = ct_type_info(type);
+    const gboolean is_float = type == CT_F32 || type == CT_CF32;
+    const gboolean has_bits = ct_params_has(given, "bits");
+    const gint64 bits = has_bits ? ct_params_int(given, "bits") : is_float ? 2 : info->part_bits;
+    if (!is_float && type != CT_I8 && type != CT_CI8 && type != CT_I16 && type != CT_CI16) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants f32, cf32, i8, ci8, i16 or ci16, but is given %s", info->name);
+        return FALSE;
+    }
+    if (bits & (bits - 1))
+        return ct_params_error(given, "bits", error,
+                               "wants 1, 2, 4, 8 or 16, but is given %" G_GINT64_FORMAT, bits);
+    if (!is_float && bits != info->part_bits)
+        return ct_params_error(given, "bits", error,
+                               "wants the %u of %s, but is given %" G_GINT64_FORMAT
+                               " (quantise gives samples fewer)",
+                               info->part_bits, info->name, bits);
+    frames->bits = (guint)bits;
+    frames->n_parts = info->is_complex ? 2 : 1;
+    return TRUE;
+}
+
+static gboolean
+choose_clock(const CtStream *stream, Frames *frames, GError **error)
+{
+    const __int128 sample = (__int128)stream->ticks_per_sample * stream->rate_den;
+    gint64 second, rest;
+    if (stream->epoch == CT_NO_EPOCH) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants a stream that knows its UTC, but is given one without an epoch");
+        return FALSE;
+    }
+    if (stream->rate_num % sample != 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants a whole number of samples per second, but is given %.12g",
+                    ct_stream_sample_rate(stream));
+        return FALSE;
+    }
+    utc_second(stream, stream->start, &second, &rest);
+    if (rest % sample != 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants a start that is a whole number of samples after a second, but is given "
+                    "%.12g s after it",
+                    (gdouble)rest / (gdouble)stream->rate_num);
+        return FALSE;
+    }
+    if (vdif_ref_epoch(second) < 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "wants a start from 2000 to 2031, but is given %" G_GINT64_FORMAT
+                    " s from 1970 on",
+                    second);
+        return FALSE;
+    }
+    frames->rate = (gint64)(stream->rate_num / sample);
+    frames->begin = (gint64)(rest / sample);
+    return TRUE;
+}
+
+/* Whether frames of `n` samples are whole words of 8 bytes, and fill seconds, the time before the
+ * stream in its first second, and the stream. */
+static gboolean
+fits(const Frames *frames, gint64 length, gint64 n)
+{
+    const gint64 sample_bits = frames->n_channels * frames->n_parts * frames->bits;
+    return n * sample_bits % 64 == 0 && frames->rate % n == 0 && frames->begin % n == 0 &&
+           (length < 0 || length % n == 0) && frames->rate / n <= MOST_FRAMES &&
+           n * sample_bits / 64 + VDIF_HEADER_BYTES / 8 <= MOST_WORDS;
+}
+
+static gboolean
+choose_size(const CtParams *given, const CtStream *stream, Frames *frames, GError **error)
+{
+    const gint64 sample_bits = frames->n_channels * frames->n_parts * frames->bits;
+    const gint64 length = stream->axes[ct_stream_axis(stream, "time")].length;
+    const gboolean is_given = ct_params_has(given, "frame_samples");
+    gint64 n = is_given ? ct_params_int(given, "frame_samples") : USUAL_BYTES * 8 / sample_bits;
+    while (!is_given && n > 1 && !fits(frames, length, n))
+        n--;
+    if (n < 1 || !fits(frames, length, n)) {
+        g_autofree char *is =
+            is_given ? g_strdup_printf("%" G_GINT64_FORMAT, n) : g_strdup("none that does");
+        g_autofree char *whole =
+            length < 0 ? g_strdup("")
+                       : g_strdup_printf(" and the %" G_GINT64_FORMAT " of the stream", length);
+        return ct_params_error(given, "frame_samples", error,
+                               "wants samples that fill words of 8 bytes (of %" G_GINT64_FORMAT
+                               " bits each) and, in whole frames, the %" G_GINT64_FORMAT
+                               " of a second, the %" G_GINT64_FORMAT
+                               " before the stream in its first second%s, but is "
+                               "given %s",
+                               sample_bits, frames->rate, frames->begin, whole, is);
+    }
+    frames->n = n;
+    frames->payload_bytes = n * sample_bits / 8;
+    return TRUE;
+}
+
+/* Reads "EF" or "123". */
+static gboolean
+parse_station(const char *text, guint16 *station)
+{
+    guint64 number;
+    if (strlen(text) == 2 && g_ascii_isalnum(text[0]) && g_ascii_isalnum(text[1])) {
+        *station = (guint16)((guint8)text[0] << 8 | (guint8)text[1]);
+        return TRUE;
+    }
+    if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT16, &number, NULL))
+        return FALSE;
+    *station = (guint16)number;
+    return TRUE;
+}
+
+/* The station of a thread; FALSE: it has a name that VDIF can't have. */
+static gboolean
+find_station(const CtParams *given, const CtStream *stream, const Frames *frames, gint64 thread,
+             guint16 *station, GError **error)
+{
+    const gint a = ct_stream_axis(stream, "station");
+    const CtLabels *labels = a < 0 ? NULL : stream->axes[a].labels;
+    const gboolean is_axis = frames->threads && strcmp(frames->threads, "station") == 0;
+    const gboolean has_one = ct_params_has(given, "station");
+    *station = 0;
+    if (has_one && is_axis && frames->n_threads > 1)
+        return ct_params_error(given, "station", error, "wants one station, but 'threads' are %s",
+                               "stations");
+    const char *name = has_one ? ct_params_string(given, "station") : NULL;
+    if (!name && labels && !ct_labels_are_pairs(labels) &&
+        (is_axis || ct_labels_count(labels) == 1))
+        name = ct_labels_name(labels, is_axis ? (gsize)thread : 0, 0);
+    if (!name && is_axis)
+        *station = (guint16)thread;
+    return !name || parse_station(name, station) ||
+           ct_params_error(given, "station", error,
+                           "wants two letters or digits, or a number below 65536, but is given "
+                           "'%s'",
+                           name);
+}
+
+static gboolean
+choose_frames(const CtParams *given, const CtStream *stream, CtType type, Frames *frames,
+              GError **error)
+{
+    return choose_axes(given, stream, frames, error) && choose_bits(given, type, frames, error) &&
+           choose_clock(stream, frames, error) && choose_size(given, stream, frames, error);
+}
+
+static gboolean
+check(CtNode *node, GError **error)
+{
+    const CtStream *stream = &node->inputs[0];
+    Frames frames;
+    guint16 station;
+    if (!choose_frames(node->params, stream, stream->type, &frames, error) ||
+        !voltages_check_rotation(node->params, stream, frames.n, "frames", "frame_samples", error))
+        return FALSE;
+    for (gint64 i = 0; i < frames.n_threads; i++)
+        if (!find_station(node->params, stream, &frames, i, &station, error))
+            return FALSE;
+    CtLayout *wish = &node->input_layouts[0];
+    wish->types = 1u << stream->type;
+    for (guint a = 0; a < stream->n_axes; a++)
+        if (stream->axes[a].length == 1 && strcmp(stream->axes[a].name, "time") != 0)
+            voltages_add(wish, stream, stream->axes[a].name);
+    voltages_add(wish, stream, frames.threads);
+    voltages_add(wish, stream, "time");
+    voltages_add(wish, stream, frames.channels);
+    return TRUE;
+}
+
+/* ---- the file ---- */
+
+static gboolean
+open_file(CtSinkFile *file, GError **error)
+{
+    Sink *sink = file->self;
+    Frames *frames = &sink->frames;
+    CtStream *stream = &file->stream;
+    const CtStream *whole = file->input->stream;
+    gint64 rest, of_stream;
+    stream->type = ct_layout_type(&file->input->layout);
+    if (!choose_frames(file->given, whole, stream->type, frames, error))
+        return FALSE;
+    sink->n_lanes = ct_stream_n_lanes(whole);
+    sink->pending = g_byte_array_new();
+    if (!(sink->stations = CT_TABLE(guint16, frames->n_threads, "threads", error)) ||
+        !(sink->invalid = CT_TABLE(gboolean, frames->n_threads, "threads", error)) ||
+        !(sink->of_lane = CT_TABLE(guint32, sink->n_lanes, "lanes", error)) ||
+        !(sink->payloads = ct_table_new((gsize)frames->n_threads, (gsize)frames->payload_bytes,
+                                        "frames", error)))
+        return FALSE;
+    for (gint64 i = 0; i < frames->n_threads; i++)
+        if (!find_station(file->given, whole, frames, i, &sink->stations[i], error))
+            return FALSE;
+    const gint64 step = frames->threads ? ct_stream_lane_step(whole, frames->threads) : 0;
+    for (gint64 lane = 0; lane < sink->n_lanes; lane++)
+        sink->of_lane[lane] =
+            (guint32)(step == 0 ? frames->n_threads : lane / step % frames->n_threads);
+    /* Rotated files begin with whole frames, as the stream does. */
+    utc_second(whole, whole->start, &of_stream, &rest);
+    utc_second(stream, stream->start, &sink->second, &rest);
+    sink->frame =
+        (gint64)(rest / ((__int128)stream->ticks_per_sample * stream->rate_den)) / frames->n;
+    sink->header = (VdifHeader){
+        .ref_epoch = (guint)vdif_ref_epoch(of_stream),
+        .n_channels = (guint)frames->n_channels,
+        .frame_bytes = (gsize)frames->payload_bytes + VDIF_HEADER_BYTES,
+        .is_complex = frames->n_parts == 2,
+        .bits = frames->bits,
+        .rate = frames->rate,
+    };
+    return TRUE;
+}
+
+static gboolean
+flush(CtSinkFile *file, GError **error)
+{
+    Sink *sink = file->self;
+    const gint64 n = sink->pending->len;
+    const gint64 done =
+        ct_file_write(file->path, file->fd, sink->written, sink->pending->data, n, error);
+    sink->written += done;
+    sink->has_failed = done < n;
+    g_byte_array_set_size(sink->pending, 0);
+    return done == n;
+}
+
+/* Adds the frames of all threads, and begins the next ones. */
+static gboolean
+put_frames(CtSinkFile *file, GError **error)
+{
+    Sink *sink = file->self;
+    const Frames *frames = &sink->frames;
+    const gint64 per_second = frames->rate / frames->n;
+    guint8 bytes[VDIF_HEADER_BYTES];
+    VdifHeader header = sink->header;
+    header.seconds = vdif_seconds(header.ref_epoch, sink->second + sink->frame / per_second);
+    header.frame = (guint32)(sink->frame % per_second);
+    for (gint64 i = 0; i < frames->n_threads; i++) {
+        header.thread = (guint)i;
+        header.station = sink->stations[i];
+        header.invalid = sink->invalid[i];
+        vdif_header_write(&header, bytes);
+        g_byte_array_append(sink->pending, bytes, sizeof bytes);
+        g_byte_array_append(sink->pending, sink->payloads + i * frames->payload_bytes,
+                            (guint)frames->payload_bytes);
+        if (sink->pending->len >= PENDING_BYTES && !flush(file, error))
+            return FALSE;
+        sink->invalid[i] = FALSE;
+    }
+    memset(sink->payloads, 0, (gsize)(frames->n_threads * frames->payload_bytes));
+    sink->filled = 0;
+    sink->frame++;
+    return TRUE;
+}
+
+/* ---- samples ---- */
+
+static inline guint
+code_of(const guint8 *at, CtType type, guint part, guint bits)
+{
+    if (type == CT_I8 || type == CT_CI8)
+        return at[part] ^ 0x80;
+    if (type == CT_I16 || type == CT_CI16)
+        return ((const guint16 *)at)[part] ^ 0x8000;
+    return vdif_code(bits, ((const gfloat *)at)[part]);
+}
+
+/* Adds n samples of a thread to its payload, lowest bits first. */
+static void
+pack(const Sink *sink, const CtBlock *block, gint64 n, const guint8 *from, gint64 time,
+     gint64 channel, guint8 *payload)
+{
+    const Frames *frames = &sink->frames;
+    gint64 at = sink->filled * frames->n_channels * frames->n_parts * frames->bits;
+    for (gint64 t = 0; t < n; t++)
+        for (gint64 c = 0; c < frames->n_channels; c++)
+            for (guint p = 0; p < frames->n_parts; p++, at += frames->bits) {
+                const guint code =
+                    code_of(from + t * time + c * channel, block->type, p, frames->bits);
+                payload[at / 8] |= (guint8)(code << at % 8);
+                if (frames->bits == 16)
+                    payload[at / 8 + 1] = (guint8)(code >> 8);
+            }
+}
+
+/* A frame with an invalid sample is invalid. */
+static void
+note_invalid(Sink *sink, const CtBlock *block, gint64 begin, gint64 n)
+{
+    for (gint64 lane = 0; block->validity && lane < sink->n_lanes; lane++) {
+        const guint8 *validity = block->validity + lane * block->validity_stride + begin;
+        if (!memchr(validity, 0, (gsize)n))
+            continue;
+        const gint64 thread = sink->of_lane[lane];
+        for (gint64 i = 0; i < sink->frames.n_threads; i++)
+            sink->invalid[i] |= thread == i || thread == sink->frames.n_threads;
+    }
+}
+
+static gboolean
+write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
+{
+    Sink *sink = file->self;
+    const Frames *frames = &sink->frames;
+    const CtLayout *layout = &file->input->layout;
+    const gint64 time = voltages_stride(layout, block, "time");
+    const gint64 thread = voltages_stride(layout, block, frames->threads);
+    const gint64 channel = voltages_stride(layout, block, frames->channels);
+    gint64 n;
+    for (gint64 t = 0; t < block->n_samples; t += n) {
+        n = MIN(frames->n - sink->filled, block->n_samples - t);
+        for (gint64 i = 0; i < frames->n_threads; i++)
+            pack(sink, block, n, block->data + t * time + i * thread, time, channel,
+                 sink->payloads + i * frames->payload_bytes);
+        note_invalid(sink, block, t, n);
+        sink->filled += n;
+        if (sink->filled == frames->n && !put_frames(file, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The bytes of the frames of all threads at one time. */
+static gint64
+bytes_together(const Sink *sink)
+{
+    return sink->frames.n_threads * (gint64)sink->header.frame_bytes;
+}
+
+static gboolean
+mark(CtSinkFile *file, GError **error)
+{
+    Sink *sink = file->self;
+    if (!flush(file, error))
+        return FALSE;
+    file->n_samples = file->length = sink->written / bytes_together(sink) * sink->frames.n;
+    return TRUE;
+}
+
+/* What an interrupt leaves of a frame is in an invalid frame. After a failure, cuts off what is not
+ * a frame of each thread. */
+static gboolean
+close_file(CtSinkFile *file, GError **error)
+{
+    Sink *sink = file->self;
+    const gint64 whole = bytes_together(sink);
+    for (gint64 i = 0; i < sink->frames.n_threads && sink->filled > 0; i++)
+        sink->invalid[i] = TRUE;
+    const gint64 lost = sink->filled > 0 ? sink->frames.n - sink->filled : 0;
+    if (!sink->has_failed && (sink->filled == 0 || put_frames(file, error)) && flush(file, error)) {
+        file->n_samples = file->length = sink->written / whole * sink->frames.n - lost;
+        return TRUE;
+    }
+    file->n_samples = file->length = sink->written / whole * sink->frames.n;
+    if (ftruncate(file->fd, sink->written / whole * whole) != 0)
+        return ct_file_error(error, file->path, "can't be cut");
+    return FALSE;
+}
+
+static void
+clear(gpointer self)
+{
+    Sink *sink = self;
+    if (sink->pending)
+        g_byte_array_unref(sink->pending);
+    g_free(sink->stations);
+    g_free(sink->of_lane);
+    g_free(sink->payloads);
+    g_free(sink->invalid);
+}
+
+const CtSink vdif_sink_files = {
+    .name = "VDIF files",
+    .self_bytes = sizeof(Sink),
+    .check = check,
+    .open = open_file,
+    .write = write_samples,
+    .mark = mark,
+    .close = close_file,
+    .clear = clear,
+};
+
+static gboolean
+infer(CtNode *node, GError **error)
+{
+    return ct_sink_infer(&vdif_sink_files, node, error);
+}
+
+const CtStage vdif_sink = {
+    .name = "vdif.sink",
+    .summary = "voltages to VDIF files, with PATH.json beside them",
+    .version = 1,
+    .inputs = CT_PORTS({"voltages", "{time ...}", 0,
+                        "f32 and cf32 in units of the levels; i8, ci8, i16 and ci16 as codes"}),
+    .params = params,
+    .infer = infer,
+    .extensions = vdif_extensions,
+    .stands_for = "file.sink",
+};
