@@ -11,6 +11,7 @@ enum { READ_BYTES = 1 << 18 };
 typedef struct {
     CtRecording *recording;
     CtUnpack unpack;
+    gint64 first;    /* of the stream */
     gint64 position; /* the next sample to produce */
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
@@ -38,12 +39,13 @@ ct_source_finish(gpointer state)
 
 /* ---- preparing ---- */
 
+/* Whether a recording's stream is the one of a graph, which may have given it an epoch. */
 static gboolean
 is_same(const CtStream *a, const CtStream *b)
 {
     gboolean same = a->type == b->type && a->n_axes == b->n_axes && a->rate_num == b->rate_num &&
                     a->rate_den == b->rate_den && a->ticks_per_sample == b->ticks_per_sample &&
-                    a->start == b->start && a->epoch == b->epoch;
+                    a->start == b->start && (a->epoch == CT_NO_EPOCH || a->epoch == b->epoch);
     for (guint i = 0; i < a->n_axes && same; i++)
         same = a->axes[i].name == b->axes[i].name && a->axes[i].loses == b->axes[i].loses &&
                (i == 0 || a->axes[i].length == b->axes[i].length);
@@ -114,13 +116,15 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     CtStream stream;
     ct_stream_init(&stream);
-    const gboolean good = ct_source_describe(recording, given, &stream, error) &&
-                          check_planned(recording, &stream, output->stream, error);
+    const gint64 skip = prepare->nodes[0].skip;
+    gboolean good = ct_source_describe(recording, given, &stream, error);
+    stream.start += skip * stream.ticks_per_sample;
+    good = good && check_planned(recording, &stream, output->stream, error);
     ct_stream_clear(&stream);
     if (!good)
         return FALSE;
     reader->unpack = is_plain ? source->unpack_plain : source->unpack;
-    reader->position = recording->packets->first;
+    reader->first = reader->position = recording->packets->first + skip;
     reader->end = MIN(recording->packets->end, reader->position + output->stream->axes[0].length);
     bind_axes(reader, output);
     return allocate(reader, error);
@@ -135,7 +139,7 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUS
     const CtRecording *recording = reader->recording;
     const CtPackets *packets = recording->packets;
     CtDeparture *out = &advance->outputs[0];
-    if (reader->position == packets->first)
+    if (reader->position == reader->first)
         for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++)
             advance->counters[i] += packets->counts[i];
     const gint64 n = MIN(out->room, reader->end - reader->position);
@@ -148,7 +152,7 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUS
             memcpy(lane + k * out->validity_stride, lane, n);
     }
     out->produced = n;
-    out->start = reader->start + (reader->position - packets->first) * reader->ticks_per_sample;
+    out->start = reader->start + (reader->position - reader->first) * reader->ticks_per_sample;
     reader->position += n;
     advance->ended = reader->position == reader->end;
     return TRUE;
@@ -203,7 +207,7 @@ ct_source_work(gpointer state, const CtWork *work, GError **error)
     const CtRecording *recording = reader->recording;
     const CtPackets *packets = recording->packets;
     const CtBlock *out = &work->outputs[0];
-    const gint64 begin = packets->first + out->index, end = begin + out->n_samples;
+    const gint64 begin = reader->first + out->index, end = begin + out->n_samples;
     gint64 stride[CT_MAX_AXES];
     for (guint i = 0; i < reader->n_axes; i++)
         stride[i] = out->stride[reader->positions[i]];

@@ -289,6 +289,7 @@ ct_source_check_counters(const CtStage *stage, GError **error)
 gboolean
 ct_source_infer(const CtSource *source, CtNode *node, GError **error)
 {
+    node->seeks = TRUE;
     if (!ct_source_check_counters(node->stage, error))
         return FALSE;
     g_autoptr(CtRecording) recording = ct_source_open(source, node->params, error);

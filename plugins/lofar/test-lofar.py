@@ -3,6 +3,7 @@
 """lofar.source: a real capture, damaged captures, and made ones of every width."""
 import json
 import struct
+import subprocess
 import unittest
 
 import numpy as np
@@ -211,6 +212,34 @@ class Made(Source):
         _, _, beside = self.decode(["made8"])
         self.assertEqual(beside["ticks_per_second"], [160000000, 1])
         self.assertEqual(beside["start"], 3 * 160000000 + 64 * 1024)
+
+    def test_part_of_the_time(self):
+        """A part of the time begins and ends within packets, one of which is lost; its bytes are
+        those of the whole."""
+        self.make(8)
+        capture = (self.folder / "made8").read_bytes()
+        n_bytes = len(capture) // 9
+        (self.folder / "made8").write_bytes(capture[:4 * n_bytes] + capture[5 * n_bytes:])
+        whole, _, beside = self.decode(["made8"])
+        for first, end, block in (70, 150, 1000), (7, 71, 5), (16, 17, 1000):
+            # From just after sample `first` − 1 to just after sample `end` − 1: 5.12 us each.
+            times = [f"{1656466200 + (64 + n) * 512 // 10 ** 8}.{(64 + n) * 512 % 10 ** 8 - 511:08}"
+                     for n in (first, end)]
+            (self.folder / "part.yaml").write_text(f"""start: {times[0]}
+stop: {times[1]}
+stages:
+  in: {{ stage: lofar.source, paths: [made8], block: {{ time: {block} }} }}
+  out: {{ stage: file.sink, from: in, path: part.npy }}
+""")
+            with self.subTest(first=first, end=end):
+                done = subprocess.run([graphs.COMMAND, "run", "part.yaml"], cwd=self.folder,
+                                      capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                np.testing.assert_array_equal(np.load(self.folder / "part.npy"), whole[first:end])
+                part = json.loads((self.folder / "part.npy.json").read_text())
+                self.assertEqual(part["start"], beside["start"] + first * 1024)
+                lost = max(0, min(end, 80) - max(first, 64))
+                self.assertEqual(part["validity"]["invalid_samples"], [lost] * 5 if lost else [])
 
     def run_replaced(self, replace):
         """Plans a graph, calls `replace`, and runs the graph; returns the array."""

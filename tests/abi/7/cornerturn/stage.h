@@ -159,7 +159,12 @@ typedef struct {
                                  are    connected, the block to prepare for, in host memory, of the
                                  stream's    type and with the axes in the stream's order, that of time
                                  with length    1; of others, no data. Elsewhere NULL */
-    guint64 reserved[3];      /* 0 */
+    gboolean seeks;      /* set by the infer of a source: `prepare` and `advance` heed `skip`, and
+                            the length of the bound stream where it is less than infer says */
+    gboolean stops;      /* during prepare: the graph's `stop` has made the stream shorter */
+    gint64 skip;         /* during prepare: samples that infer has described, and that come before
+                            the first one that is wanted: the bound stream starts later by as many */
+    guint64 reserved[1]; /* 0 */
 } CtNode;
 
 /* The size of a stream's elements (of complex ones, of their moduli), and the bounds of their
