@@ -130,8 +130,10 @@ typedef struct {
     CtFootprintKind kind;
     gint64 window;
     gint64 hop;
-    gint64 offset;  /* the start of the output is the first sample of its window, plus this many
-                       samples */
+    gint64 offset;  /* of a window: the start of the output is the first sample of its window, plus
+                       this many samples. Of a sum, at least 0 and less than the hop: so many samples
+                       of the stream come before the first sum. They are left out, and `index` of the
+                       blocks that advance and work see counts samples from there */
     CtLanes lanes;  /* how lanes of validity merge along axes that the output does not have */
     gint64 needs;   /* how many samples of the window an output sample is really made of, at most in
                        any lane, if each lane has its own (delays); 0: all. Used for predictions */
