@@ -15,6 +15,7 @@ typedef struct {
     gint64 position; /* the next sample to produce */
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
+    guint64 counted[CT_PACKETS_N_COUNTS]; /* what the node's counters have of the packets' */
     guint *first_lane;            /* [n_lanes] the stream's first lane of each lane of packets */
     guint n_axes;                 /* of the stream */
     gint64 lanes[CT_MAX_AXES];    /* [axis of the stream] its length if it loses data; else 1 */
@@ -127,22 +128,31 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     reader->first = reader->position = recording->packets->first + skip;
     reader->end = MIN(recording->packets->end, reader->position + output->stream->axes[0].length);
     bind_axes(reader, output);
-    return allocate(reader, error);
+    CtAhead *ahead = ct_source_ahead(recording);
+    return allocate(reader, error) &&
+           (!ahead || ct_ahead_cut(ahead, reader->first, reader->end, error));
 }
 
 /* ---- running ---- */
 
 gboolean
-ct_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
+ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
 {
     Reader *reader = state;
-    const CtRecording *recording = reader->recording;
+    CtRecording *recording = reader->recording;
     const CtPackets *packets = recording->packets;
     CtDeparture *out = &advance->outputs[0];
-    if (reader->position == reader->first)
-        for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++)
-            advance->counters[i] += packets->counts[i];
     const gint64 n = MIN(out->room, reader->end - reader->position);
+    if (ct_source_ahead(recording)) {
+        reader->held = NULL;
+        if (!ct_ahead_load(ct_source_ahead(recording), reader->position, reader->position + n,
+                           error))
+            return FALSE;
+    }
+    for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++) {
+        advance->counters[i] += packets->counts[i] - reader->counted[i];
+        reader->counted[i] = packets->counts[i];
+    }
     for (guint i = 0; i < recording->n_lanes; i++) {
         guint8 *lane = out->validity + reader->first_lane[i] * out->validity_stride;
         if (!ct_packets_validity(packets, i, reader->position, n, lane))
