@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-static const char *const top_keys[] = {"backend", "block", "observation", "stages", "stations"};
+static const char *const top_keys[] = {"backend", "block",    "observation", "stages",
+                                       "start",   "stations", "stop"};
 
 static void
 link_clear(gpointer item)
@@ -39,6 +40,8 @@ ct_config_free(CtConfig *config)
     g_clear_pointer(&config->stages, g_ptr_array_unref);
     ct_value_free(config->observation);
     ct_value_free(config->stations);
+    ct_value_free(config->start);
+    ct_value_free(config->stop);
     g_free(config->path);
     g_free(config->text);
     g_strfreev(config->overrides);
@@ -65,6 +68,8 @@ ct_config_new(const CtConfig *config)
     made->overrides = g_strdupv(config->overrides);
     made->observation = config->observation ? ct_value_copy(config->observation) : NULL;
     made->stations = config->stations ? ct_value_copy(config->stations) : NULL;
+    made->start = config->start ? ct_value_copy(config->start) : NULL;
+    made->stop = config->stop ? ct_value_copy(config->stop) : NULL;
     made->stages = g_ptr_array_new_with_free_func(stage_free);
     return made;
 }
@@ -408,6 +413,16 @@ read_facts(const CtValue *key, const CtValue *value, CtConfig *config, GError **
                  given);
 }
 
+/* `start: "2026-11-23T12:00:00Z"` */
+static gboolean
+read_time(const CtValue *key, const CtValue *value, CtValue **to, GError **error)
+{
+    if (!get_name(value, NULL, key->text, "a time as \"2026-11-23T12:00:00Z\"", error))
+        return FALSE;
+    *to = ct_value_copy(value);
+    return TRUE;
+}
+
 static gboolean
 read_top(CtConfig *config, const CtValue *top, GError **error)
 {
@@ -423,6 +438,10 @@ read_top(CtConfig *config, const CtValue *top, GError **error)
             ok = read_stages(config, item, error);
         else if (g_str_equal(key->text, "observation") || g_str_equal(key->text, "stations"))
             ok = read_facts(key, item, config, error);
+        else if (g_str_equal(key->text, "start"))
+            ok = read_time(key, item, &config->start, error);
+        else if (g_str_equal(key->text, "stop"))
+            ok = read_time(key, item, &config->stop, error);
         else {
             g_autofree char *remark =
                 ct_suggest_remark(key->text, top_keys, G_N_ELEMENTS(top_keys), "a graph has");

@@ -52,6 +52,7 @@ typedef struct {
     gint64 block;          /* 0: the planner chooses */
     CtValue *observation;  /* NULL: not given */
     CtValue *stations;     /* from their file, if they are in one; NULL: not given */
+    CtValue *start, *stop; /* times; NULL: not given */
     GPtrArray *stages;     /* of CtConfigStage */
 } CtConfig;
 

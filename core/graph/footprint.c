@@ -118,9 +118,11 @@ pass_node(Flow *flow, const CtFootprint *footprint, gint64 ticks)
 {
     const gboolean is_sum = footprint->kind == CT_FOOTPRINT_SUM;
     const gint64 window = is_sum ? footprint->hop : footprint->window;
-    flow->behind = add(flow->behind, footprint->offset, ticks);
-    flow->ahead = add(flow->ahead, window - 1 - footprint->offset, ticks);
-    flow->wait = add(flow->wait, MAX(window, footprint->hop) - 1 - footprint->offset, ticks);
+    /* A sum has the tick of its first sample. */
+    const gint64 offset = is_sum ? 0 : footprint->offset;
+    flow->behind = add(flow->behind, offset, ticks);
+    flow->ahead = add(flow->ahead, window - 1 - offset, ticks);
+    flow->wait = add(flow->wait, MAX(window, footprint->hop) - 1 - offset, ticks);
     /* Each lane uses its own samples of the window. */
     if (footprint->needs > 0)
         flow->spread = add(flow->spread, window - 1, ticks);

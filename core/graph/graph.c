@@ -7,6 +7,7 @@
 #include "model/node-params.h"
 #include "model/suggest.h"
 #include "observe.h"
+#include "part.h"
 
 static guint
 count_ports(const CtPort *ports)
@@ -70,12 +71,11 @@ find_static(const CtGraph *graph)
         const CtGraphNode *node = ct_graph_node(graph, r);
         serves_static[r] = n_readers[r] > 0 && n_static[r] == n_readers[r];
         for (guint i = 0; i < node->node.n_inputs; i++) {
-            if (node->from[i].node < 0 || !ct_node_input_flows(&node->node, i))
+            const CtPortFlags flags = ct_node_input_port(&node->node, i)->flags;
+            if (node->from[i].node < 0 || flags & CT_PORT_SHAPE)
                 continue;
             n_readers[node->from[i].node]++;
-            n_static[node->from[i].node] +=
-                serves_static[r] ||
-                (ct_node_input_port(&node->node, i)->flags & CT_PORT_STATIC) != 0;
+            n_static[node->from[i].node] += serves_static[r] || (flags & CT_PORT_STATIC) != 0;
         }
     }
     return serves_static;
@@ -525,7 +525,9 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
 {
     g_autoptr(CtGraph) graph = g_new0(CtGraph, 1);
     graph->config = config;
-    if (!ct_observe_read(config, &graph->observation, error))
+    CtGraphPart part;
+    if (!ct_observe_read(config, &graph->observation, error) ||
+        !ct_graph_part_read(config, &part, error))
         return NULL;
     graph->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
     for (guint i = 0; i < config->stages->len; i++) {
@@ -541,6 +543,7 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
     }
     if (!order_nodes(graph->nodes, error))
         return NULL;
+    g_autofree gboolean *serves_static = find_static(graph);
     for (guint i = 0; i < graph->nodes->len; i++) {
         CtGraphNode *node = ct_graph_node(graph, i);
         if (!take_inputs(node, graph->nodes, error) || !check_static_clocks(node, error))
@@ -552,6 +555,8 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
         }
         if ((is_source(&node->node) || node->config->labels) &&
             !ct_observe_source(graph->observation, node, error))
+            return NULL;
+        if (is_source(&node->node) && !serves_static[i] && !ct_graph_part_take(&part, node, error))
             return NULL;
     }
     if (!ct_graph_check_files(graph, error))

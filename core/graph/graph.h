@@ -21,6 +21,8 @@ typedef struct {
                     is lost: the planner inserts the conversion. */
     const CtConfigStage *config; /* the node in the configuration, for messages and wishes */
     CtGraphFrom *from;           /* [node.n_inputs] */
+    gboolean begins_late;        /* the stream of a source begins after the graph's `start` */
+    gboolean ends_early;         /* it ends before `stop` */
 } CtGraphNode;
 
 void ct_graph_node_free(CtGraphNode *node);

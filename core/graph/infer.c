@@ -13,8 +13,10 @@ length_after(const CtFootprint *footprint, gint64 n)
 {
     if (n < 0)
         return -1;
-    if (footprint->kind == CT_FOOTPRINT_SUM)
-        return n / footprint->hop + (n % footprint->hop != 0);
+    if (footprint->kind == CT_FOOTPRINT_SUM) {
+        const gint64 summed = MAX(0, n - footprint->offset);
+        return summed / footprint->hop + (summed % footprint->hop != 0);
+    }
     return n < footprint->window ? 0 : (n - footprint->window) / footprint->hop + 1;
 }
 

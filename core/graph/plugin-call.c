@@ -127,8 +127,10 @@ ct_call_infer(CtNode *node, GError **error)
                         : CT_RESERVED_IS_SET(node) ? CT_UNKNOWN_FAULT
                                                    : NULL;
     const CtFootprint footprint = node->footprint;
+    const gboolean seeks = node->seeks;
     *node = given;
     node->footprint = footprint;
+    node->seeks = seeks;
     return judge(&call, good, g_strdup(fault), cause, error);
 }
 

@@ -110,6 +110,11 @@ ct_footprint_find_fault(const CtFootprint *footprint)
         return g_strdup_printf("has a window of %" G_GINT64_FORMAT " and a hop of %" G_GINT64_FORMAT
                                " samples",
                                footprint->window, footprint->hop);
+    if (footprint->kind == CT_FOOTPRINT_SUM &&
+        (footprint->offset < 0 || footprint->offset >= footprint->hop))
+        return g_strdup_printf("has sums of %" G_GINT64_FORMAT
+                               " samples, of which the first begins at sample %" G_GINT64_FORMAT,
+                               footprint->hop, footprint->offset);
     if (footprint->needs < 0 || footprint->needs > footprint->window)
         return g_strdup_printf("needs %" G_GINT64_FORMAT " of a window of %" G_GINT64_FORMAT
                                " samples",

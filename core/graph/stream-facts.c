@@ -2,6 +2,7 @@
 /* A text for people about a stream, in seconds, hertz and names. */
 #include "stream-facts.h"
 
+#include "model/clock.h"
 #include "model/quantity.h"
 
 /* Lists of more names are shortened. */
@@ -27,7 +28,7 @@ append_quantity(GString *line, const char *format, gdouble value, const char *un
     g_string_append_printf(line, format, shown);
 }
 
-/* "20 MHz, 60 ms from 2026-11-23T00:00:00.000000000Z" */
+/* "20 MHz samples, 60 ms from 2026-11-23T00:00:00.000000000Z to 2026-11-23T00:00:00.060000000Z" */
 static void
 append_time(GString *line, const CtStream *stream)
 {
@@ -42,6 +43,12 @@ append_time(GString *line, const CtStream *stream)
     g_autofree char *utc = ct_stream_utc(stream, stream->start);
     if (utc)
         g_string_append_printf(line, " from %s", utc);
+    gint64 tick;
+    if (stream->axes[time].length < 0 || !ct_stream_end(stream, &tick))
+        return;
+    g_autofree char *end = ct_stream_utc(stream, tick);
+    if (end)
+        g_string_append_printf(line, " to %s", end);
 }
 
 /* The least and the largest coordinate along an axis, with all of its parent. */

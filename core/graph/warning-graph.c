@@ -3,6 +3,7 @@
  * effect. */
 #include "graph.h"
 #include "model/node-params.h"
+#include "part.h"
 
 static gint64
 time_length(const CtStream *stream)
@@ -93,6 +94,7 @@ ct_graph_warn(const CtGraph *graph, gboolean reads_all, GPtrArray *warnings)
         if (node->node.stage->infer_uses_params)
             ct_params_warn_unused(node->node.params, node->config->name, warnings);
         warn_of_block(node, warnings);
+        ct_graph_part_warn(graph->config, node, warnings);
         if (node->node.n_outputs > 0 && !is_read[n] && !reads_all)
             ct_warnings_add(warnings, CT_WARNING_UNREAD, node->config->name, &node->config->place,
                             "nobody reads what it gives: it does not run");

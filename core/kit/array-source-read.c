@@ -14,7 +14,9 @@ enum { PACKED_BYTES = 1 << 18, STAGING_BYTES = 1 << 20 };
 typedef struct {
     CtArrays *arrays;
     gboolean is_plain;
-    gint64 position; /* the next sample to produce */
+    gint64 first;    /* of the array's samples, that the stream has */
+    gint64 position; /* the next of them to produce */
+    gint64 end;
     gint64 start, ticks_per_sample;
     guint8 *packed;        /* elements as they are in a file; NULL: none is unpacked */
     guint8 *staging;       /* elements of whole blocks of time, in a file's order */
@@ -35,7 +37,8 @@ ct_array_source_finish(gpointer state)
 
 /* ---- preparing ---- */
 
-/* Checks that the files are those that the graph was planned with. */
+/* Checks that the files are those that the graph was planned with, which may have given an epoch.
+ */
 static gboolean
 check_planned(const CtArrays *arrays, const CtBinding *planned, GError **error)
 {
@@ -55,6 +58,20 @@ check_planned(const CtArrays *arrays, const CtBinding *planned, GError **error)
         "(%s)",
         arrays->parts[0].path, was, is);
     return FALSE;
+}
+
+/* Leaves the part of the stream that the graph wants. */
+static void
+cut(CtStream *stream, const CtNode *node, const CtStream *planned)
+{
+    const gint time = ct_stream_axis(stream, "time");
+    if (time < 0)
+        return;
+    gint64 *length = &stream->axes[time].length;
+    stream->start += node->skip * stream->ticks_per_sample;
+    *length -= node->skip;
+    if (node->stops)
+        *length = MIN(*length, planned->axes[time].length);
 }
 
 /* The bytes in memory of a block of time of one slab. */
@@ -95,10 +112,16 @@ ct_array_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     *state = reader;
     reader->is_plain = prepare->variant->backend == CT_REFERENCE;
     reader->arrays = ct_arrays_open(prepare->variant->form, prepare->nodes[0].params, error);
-    if (!reader->arrays || !check_planned(reader->arrays, &prepare->outputs[0], error))
+    if (!reader->arrays)
         return FALSE;
-    reader->start = reader->arrays->stream.start;
-    reader->ticks_per_sample = reader->arrays->stream.ticks_per_sample;
+    CtStream *stream = &reader->arrays->stream;
+    cut(stream, &prepare->nodes[0], prepare->outputs[0].stream);
+    if (!check_planned(reader->arrays, &prepare->outputs[0], error))
+        return FALSE;
+    reader->start = stream->start;
+    reader->ticks_per_sample = stream->ticks_per_sample;
+    reader->first = reader->position = prepare->nodes[0].skip;
+    reader->end = reader->first + ct_stream_length(stream, "time");
     return allocate(reader, error);
 }
 
@@ -110,13 +133,13 @@ ct_array_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNU
     Reader *reader = state;
     const CtArrays *arrays = reader->arrays;
     CtDeparture *out = &advance->outputs[0];
-    out->produced = MIN(out->room, arrays->n_samples - reader->position);
-    out->start = reader->start + reader->position * reader->ticks_per_sample;
+    out->produced = MIN(out->room, reader->end - reader->position);
+    out->start = reader->start + (reader->position - reader->first) * reader->ticks_per_sample;
     if (arrays->gaps)
         out->invalid = ct_gaps_apply(arrays->gaps, reader->position, out->produced, out->validity,
                                      out->validity_stride);
     reader->position += out->produced;
-    advance->ended = reader->position == arrays->n_samples;
+    advance->ended = reader->position == reader->end;
     return TRUE;
 }
 
@@ -283,12 +306,13 @@ ct_array_source_work(gpointer state, const CtWork *work, GError **error)
     const Reader *reader = state;
     const CtArrays *arrays = reader->arrays;
     const CtBlock *block = &work->outputs[0];
+    const gint64 first = reader->first + block->index;
     for (guint i = 0; i < arrays->n_parts; i++) {
         const CtArrayPart *part = &arrays->parts[i];
-        const gint64 begin = MAX(block->index, part->first);
-        const gint64 end = MIN(block->index + block->n_samples, part->first + part->n_samples);
-        if (begin < end && !read_part(reader, part, block, begin - part->first, end - begin,
-                                      begin - block->index, error))
+        const gint64 begin = MAX(first, part->first);
+        const gint64 end = MIN(first + block->n_samples, part->first + part->n_samples);
+        if (begin < end &&
+            !read_part(reader, part, block, begin - part->first, end - begin, begin - first, error))
             return FALSE;
     }
     return TRUE;

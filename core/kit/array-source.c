@@ -260,6 +260,7 @@ ct_array_source_infer(const CtArraySource *source, CtNode *node, GError **error)
     g_autoptr(CtArrays) arrays = ct_arrays_open(source, node->params, error);
     if (!arrays)
         return FALSE;
+    node->seeks = TRUE;
     ct_stream_copy(&node->outputs[0], &arrays->stream);
     node->output_layouts[0] = arrays->layout;
     return TRUE;

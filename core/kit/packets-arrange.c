@@ -11,12 +11,21 @@ packet_at(const CtPackets *packets, guint i)
     return &g_array_index(packets->packets, CtPacket, i);
 }
 
+/* Counts a packet, unless it is one of those that are there only for the decisions on others. */
+static void
+count(CtPackets *packets, guint i, CtPacketCount reason)
+{
+    const gint64 offset = packet_at(packets, i)->offset;
+    if (packets->owned[1] == 0 || (offset >= packets->owned[0] && offset < packets->owned[1]))
+        packets->counts[reason]++;
+}
+
 /* Drops a packet whose stamp is wrong. */
 static void
 drop(CtPackets *packets, guint i)
 {
     packet_at(packets, i)->lane = G_MAXUINT32;
-    packets->counts[CT_PACKETS_MISTIMED]++;
+    count(packets, i, CT_PACKETS_MISTIMED);
 }
 
 static void
@@ -36,7 +45,7 @@ drop_stray(CtPackets *packets)
     for (guint i = 0; i < packets->packets->len; i++)
         if (packet_at(packets, i)->lane >= packets->n_lanes) {
             packet_at(packets, i)->lane = G_MAXUINT32;
-            packets->counts[CT_PACKETS_STRAY]++;
+            count(packets, i, CT_PACKETS_STRAY);
         }
     remove_dropped(packets);
 }
@@ -189,7 +198,8 @@ drop_mistimed(CtPackets *packets)
             drop(packets, i);
             continue;
         }
-        packets->counts[CT_PACKETS_REORDERED] += packet->stamp < latest[packet->lane];
+        if (packet->stamp < latest[packet->lane])
+            count(packets, i, CT_PACKETS_REORDERED);
         latest[packet->lane] = MAX(latest[packet->lane], packet->stamp);
     }
     remove_dropped(packets);
@@ -233,7 +243,7 @@ decide_claims(CtPackets *packets, guint begin, guint end, GError **error)
         drop(packets, begin);
     for (guint i = begin + 1; i < end; i++) {
         packet_at(packets, i)->lane = G_MAXUINT32;
-        packets->counts[same ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED]++;
+        count(packets, i, same ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED);
     }
     return TRUE;
 }
@@ -354,7 +364,7 @@ index_lanes(CtPackets *packets)
         for (; lane <= packet.lane; lane++)
             packets->lane_begin[lane] = kept;
         if (packet.flagged)
-            packets->counts[CT_PACKETS_FLAGGED]++;
+            count(packets, i, CT_PACKETS_FLAGGED);
         else
             *packet_at(packets, kept++) = packet;
     }

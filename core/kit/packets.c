@@ -290,31 +290,149 @@ ct_packets_add_file(CtPackets *packets, guint file, CtScannedFile scanned)
     g_array_index(packets->files, CtScannedFile, file) = scanned;
 }
 
-static gboolean
-scan_packets(CtPackets *packets, Scan *scan, guint file, CtPacketFunc found, gpointer data,
-             GError **error)
+struct CtPacketScan {
+    Scan scan;
+    CtPacketFormat format;
+    guint file;
+    CtPacketFunc found;
+    gpointer data;
+    gint64 first; /* the offset of the first header */
+    gint64 at;    /* that of the next packet, and its header */
+    guint8 header[CT_PACKET_MAX_HEADER];
+    gint64 peeked; /* the same of the packet that was looked at */
+    guint8 peeked_header[CT_PACKET_MAX_HEADER];
+    gboolean is_over;
+};
+
+void
+ct_packet_scan_free(CtPacketScan *scan)
 {
-    guint8 header[CT_PACKET_MAX_HEADER], next_header[CT_PACKET_MAX_HEADER];
-    gint64 at = find_stream(scan, error);
-    if (at < 0 || (at = find_first(scan, at, header, error)) < 0)
-        return FALSE;
-    packets->counts[CT_PACKETS_CORRUPT] += at > 0 ? MAX(1, at / scan->size) : 0;
-    while (at + scan->size <= scan->length) {
+    if (!scan)
+        return;
+    g_free(scan->scan.window);
+    g_free(scan);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPacketScan, ct_packet_scan_free)
+
+CtPacketScan *
+ct_packet_scan_new(CtPackets *packets, const char *path, int fd, guint file,
+                   const CtPacketFormat *format, CtPacketFunc found, gpointer data, guint8 *pattern,
+                   GError **error)
+{
+    if (!CT_RESERVED_CHECK(format->name, CtPacketFormat, format, error))
+        return NULL;
+    if (format->header_bytes < 1 || format->header_bytes > CT_PACKET_MAX_HEADER) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "the plugin for %s is at fault: its headers have %" G_GSIZE_FORMAT
+                    " bytes, but 1 to %d are possible",
+                    format->name, format->header_bytes, CT_PACKET_MAX_HEADER);
+        return NULL;
+    }
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        fail_with_errno(error, path, "can't be read");
+        return NULL;
+    }
+    g_autoptr(CtPacketScan) self = g_new0(CtPacketScan, 1);
+    self->format = *format;
+    self->file = file;
+    self->found = found;
+    self->data = data;
+    self->scan = (Scan){
+        .format = &self->format,
+        .path = path,
+        .fd = fd,
+        .length = status.st_size,
+        .pattern = pattern,
+        .window = g_malloc(WINDOW_BYTES),
+    };
+    gint64 at = find_stream(&self->scan, error);
+    if (at < 0 || (at = find_first(&self->scan, at, self->header, error)) < 0)
+        return NULL;
+    self->first = self->at = at;
+    packets->counts[CT_PACKETS_CORRUPT] += at > 0 ? MAX(1, at / self->scan.size) : 0;
+    ct_packets_add_file(packets, file,
+                        (CtScannedFile){path, fd, format->header_bytes, (gsize)self->scan.size});
+    return g_steal_pointer(&self);
+}
+
+gboolean
+ct_packet_scan_more(CtPacketScan *self, CtPackets *packets, GArray *to, guint most, GError **error)
+{
+    Scan *scan = &self->scan;
+    guint8 next_header[CT_PACKET_MAX_HEADER];
+    const guint until = most > G_MAXUINT - to->len ? G_MAXUINT : to->len + most;
+    while (self->at + scan->size <= scan->length && to->len < until) {
         gboolean whole;
-        const gint64 next = find_next(packets, scan, at, &whole, next_header, error);
+        const gint64 next = find_next(packets, scan, self->at, &whole, next_header, error);
         if (next < 0)
             return FALSE;
         if (whole) {
-            CtPacket packet = {.offset = at, .file = file};
-            found(header, &packet, data);
-            g_array_append_val(packets->packets, packet);
+            CtPacket packet = {.offset = self->at, .file = self->file};
+            self->found(self->header, &packet, self->data);
+            g_array_append_val(to, packet);
             packets->counts[CT_PACKETS_READ]++;
         }
-        memcpy(header, next_header, scan->format->header_bytes);
-        at = next;
+        memcpy(self->header, next_header, scan->format->header_bytes);
+        self->at = next;
     }
-    packets->counts[CT_PACKETS_TRUNCATED] += at < scan->length;
+    if (self->is_over || self->at + scan->size <= scan->length)
+        return TRUE;
+    self->is_over = TRUE;
+    packets->counts[CT_PACKETS_TRUNCATED] += self->at < scan->length;
     return TRUE;
+}
+
+gboolean
+ct_packet_scan_is_over(const CtPacketScan *self)
+{
+    return self->is_over;
+}
+
+gint64
+ct_packet_scan_count(const CtPacketScan *self)
+{
+    return (self->scan.length - self->first) / self->scan.size;
+}
+
+gboolean
+ct_packet_scan_peek(CtPacketScan *self, gint64 i, CtPacket *packet, GError **error)
+{
+    self->peeked = self->first + i * self->scan.size;
+    *packet = (CtPacket){.offset = self->peeked, .file = self->file};
+    if (!read_header(&self->scan, self->peeked, self->peeked_header, error))
+        return FALSE;
+    self->found(self->peeked_header, packet, self->data);
+    return TRUE;
+}
+
+gboolean
+ct_packet_scan_peek_after(CtPacketScan *self, gint64 i, CtPacket *packet, GError **error)
+{
+    GError *failure = NULL;
+    gboolean overlaps;
+    if (ct_packet_scan_peek(self, i, packet, &failure))
+        return TRUE;
+    const gint64 at = failure ? -1 : find_header(&self->scan, self->peeked, &overlaps, &failure);
+    if (failure || at == self->scan.length) {
+        if (failure)
+            g_propagate_error(error, failure);
+        return FALSE;
+    }
+    self->peeked = packet->offset = at;
+    if (!read_header(&self->scan, at, self->peeked_header, error))
+        return FALSE;
+    self->found(self->peeked_header, packet, self->data);
+    return TRUE;
+}
+
+void
+ct_packet_scan_seek(CtPacketScan *self)
+{
+    self->at = self->peeked;
+    self->is_over = FALSE;
+    memcpy(self->header, self->peeked_header, self->format.header_bytes);
 }
 
 gboolean
@@ -322,32 +440,9 @@ ct_packets_scan(CtPackets *packets, const char *path, int fd, guint file,
                 const CtPacketFormat *format, CtPacketFunc found, gpointer data, guint8 *pattern,
                 GError **error)
 {
-    if (!CT_RESERVED_CHECK(format->name, CtPacketFormat, format, error))
-        return FALSE;
-    if (format->header_bytes < 1 || format->header_bytes > CT_PACKET_MAX_HEADER) {
-        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                    "the plugin for %s is at fault: its headers have %" G_GSIZE_FORMAT
-                    " bytes, but 1 to %d are possible",
-                    format->name, format->header_bytes, CT_PACKET_MAX_HEADER);
-        return FALSE;
-    }
-    struct stat status;
-    if (fstat(fd, &status) != 0)
-        return fail_with_errno(error, path, "can't be read");
-    g_autofree guint8 *window = g_malloc(WINDOW_BYTES);
-    Scan scan = {
-        .format = format,
-        .path = path,
-        .fd = fd,
-        .length = status.st_size,
-        .pattern = pattern,
-        .window = window,
-    };
-    if (!scan_packets(packets, &scan, file, found, data, error))
-        return FALSE;
-    ct_packets_add_file(packets, file,
-                        (CtScannedFile){path, fd, format->header_bytes, (gsize)scan.size});
-    return TRUE;
+    g_autoptr(CtPacketScan) scan =
+        ct_packet_scan_new(packets, path, fd, file, format, found, data, pattern, error);
+    return scan && ct_packet_scan_more(scan, packets, packets->packets, G_MAXUINT, error);
 }
 
 CtPackets *

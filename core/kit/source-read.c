@@ -11,9 +11,11 @@ enum { READ_BYTES = 1 << 18 };
 typedef struct {
     CtRecording *recording;
     CtUnpack unpack;
+    gint64 first;    /* of the stream */
     gint64 position; /* the next sample to produce */
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
+    guint64 counted[CT_PACKETS_N_COUNTS]; /* what the node's counters have of the packets' */
     guint *first_lane;            /* [n_lanes] the stream's first lane of each lane of packets */
     guint n_axes;                 /* of the stream */
     gint64 lanes[CT_MAX_AXES];    /* [axis of the stream] its length if it loses data; else 1 */
@@ -38,12 +40,13 @@ ct_source_finish(gpointer state)
 
 /* ---- preparing ---- */
 
+/* Whether a recording's stream is the one of a graph, which may have given it an epoch. */
 static gboolean
 is_same(const CtStream *a, const CtStream *b)
 {
     gboolean same = a->type == b->type && a->n_axes == b->n_axes && a->rate_num == b->rate_num &&
                     a->rate_den == b->rate_den && a->ticks_per_sample == b->ticks_per_sample &&
-                    a->start == b->start && a->epoch == b->epoch;
+                    a->start == b->start && (a->epoch == CT_NO_EPOCH || a->epoch == b->epoch);
     for (guint i = 0; i < a->n_axes && same; i++)
         same = a->axes[i].name == b->axes[i].name && a->axes[i].loses == b->axes[i].loses &&
                (i == 0 || a->axes[i].length == b->axes[i].length);
@@ -114,31 +117,42 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     CtStream stream;
     ct_stream_init(&stream);
-    const gboolean good = ct_source_describe(recording, given, &stream, error) &&
-                          check_planned(recording, &stream, output->stream, error);
+    const gint64 skip = prepare->nodes[0].skip;
+    gboolean good = ct_source_describe(recording, given, &stream, error);
+    stream.start += skip * stream.ticks_per_sample;
+    good = good && check_planned(recording, &stream, output->stream, error);
     ct_stream_clear(&stream);
     if (!good)
         return FALSE;
     reader->unpack = is_plain ? source->unpack_plain : source->unpack;
-    reader->position = recording->packets->first;
+    reader->first = reader->position = recording->packets->first + skip;
     reader->end = MIN(recording->packets->end, reader->position + output->stream->axes[0].length);
     bind_axes(reader, output);
-    return allocate(reader, error);
+    CtAhead *ahead = ct_source_ahead(recording);
+    return allocate(reader, error) &&
+           (!ahead || ct_ahead_cut(ahead, reader->first, reader->end, error));
 }
 
 /* ---- running ---- */
 
 gboolean
-ct_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
+ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
 {
     Reader *reader = state;
-    const CtRecording *recording = reader->recording;
+    CtRecording *recording = reader->recording;
     const CtPackets *packets = recording->packets;
     CtDeparture *out = &advance->outputs[0];
-    if (reader->position == packets->first)
-        for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++)
-            advance->counters[i] += packets->counts[i];
     const gint64 n = MIN(out->room, reader->end - reader->position);
+    if (ct_source_ahead(recording)) {
+        reader->held = NULL;
+        if (!ct_ahead_load(ct_source_ahead(recording), reader->position, reader->position + n,
+                           error))
+            return FALSE;
+    }
+    for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++) {
+        advance->counters[i] += packets->counts[i] - reader->counted[i];
+        reader->counted[i] = packets->counts[i];
+    }
     for (guint i = 0; i < recording->n_lanes; i++) {
         guint8 *lane = out->validity + reader->first_lane[i] * out->validity_stride;
         if (!ct_packets_validity(packets, i, reader->position, n, lane))
@@ -148,7 +162,7 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUS
             memcpy(lane + k * out->validity_stride, lane, n);
     }
     out->produced = n;
-    out->start = reader->start + (reader->position - packets->first) * reader->ticks_per_sample;
+    out->start = reader->start + (reader->position - reader->first) * reader->ticks_per_sample;
     reader->position += n;
     advance->ended = reader->position == reader->end;
     return TRUE;
@@ -203,7 +217,7 @@ ct_source_work(gpointer state, const CtWork *work, GError **error)
     const CtRecording *recording = reader->recording;
     const CtPackets *packets = recording->packets;
     const CtBlock *out = &work->outputs[0];
-    const gint64 begin = packets->first + out->index, end = begin + out->n_samples;
+    const gint64 begin = reader->first + out->index, end = begin + out->n_samples;
     gint64 stride[CT_MAX_AXES];
     for (guint i = 0; i < reader->n_axes; i++)
         stride[i] = out->stride[reader->positions[i]];

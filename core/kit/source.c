@@ -3,7 +3,6 @@
 #include "cornerturn/kit/source.h"
 
 #include "file-names.h"
-#include "packets-private.h"
 #include "reserved.h"
 #include "source-private.h"
 
@@ -14,15 +13,28 @@
 typedef struct {
     CtRecording recording; /* the first member: the same address */
     GPtrArray *paths;      /* of the files */
+    CtPacketScan **scans;  /* [n_files]; of a source with a `find`, NULL */
+    CtAhead *ahead;        /* NULL: all packets are arranged */
 } Opened;
+
+CtAhead *
+ct_source_ahead(CtRecording *recording)
+{
+    return ((Opened *)recording)->ahead;
+}
 
 void
 ct_source_close(CtRecording *recording)
 {
     if (!recording)
         return;
+    Opened *opened = (Opened *)recording;
     if (recording->source->clear)
         recording->source->clear(recording->self);
+    ct_ahead_free(opened->ahead);
+    for (guint i = 0; i < recording->n_files && opened->scans; i++)
+        ct_packet_scan_free(opened->scans[i]);
+    g_free(opened->scans);
     for (guint i = 0; i < recording->n_files; i++)
         if (recording->files[i].fd >= 0)
             close(recording->files[i].fd);
@@ -72,8 +84,12 @@ scan_file(CtRecording *recording, guint i, GError **error)
     CtPacketFormat format = source->format;
     GError *failure = NULL;
     format.data = recording->self;
-    if (!ct_packets_scan(recording->packets, file->path, file->fd, i, &format, source->found,
-                         recording->self, file->header, &failure)) {
+    CtPacketScan *scan = ((Opened *)recording)->scans[i] =
+        ct_packet_scan_new(recording->packets, file->path, file->fd, i, &format, source->found,
+                           recording->self, file->header, &failure);
+    if (!scan || (!source->is_lane_a_file &&
+                  !ct_packet_scan_more(scan, recording->packets, recording->packets->packets,
+                                       G_MAXUINT, &failure))) {
         explain(recording, file, &failure);
         g_propagate_error(error, failure);
         return FALSE;
@@ -161,8 +177,40 @@ check_members(const CtRecording *recording, GError **error)
     return ok;
 }
 
+/* Reads the recording part by part, or arranges all its packets. */
+static gboolean
+arrange(Opened *opened, const CtAheadSizes *sizes, GError **error)
+{
+    CtRecording *recording = &opened->recording;
+    CtPackets *packets = recording->packets;
+    const gboolean is_late = recording->source->is_lane_a_file && !recording->source->find;
+    GError *failure = NULL;
+    packets->overlap = recording->overlap;
+    if (is_late && sizes)
+        opened->ahead = ct_ahead_new(packets, opened->scans, recording->n_files,
+                                     recording->n_samples, recording->max_gap, sizes, &failure);
+    if (failure) {
+        g_propagate_error(error, failure);
+        return FALSE;
+    }
+    if (opened->ahead)
+        return TRUE;
+    for (guint i = 0; is_late && i < recording->n_files; i++)
+        if (!ct_packet_scan_more(opened->scans[i], packets, packets->packets, G_MAXUINT, error))
+            return FALSE;
+    return ct_packets_arrange(packets, recording->n_lanes, recording->n_samples, recording->max_gap,
+                              error);
+}
+
 CtRecording *
 ct_source_open(const CtSource *source, const CtParams *given, GError **error)
+{
+    return ct_source_open_ahead(source, given, &ct_ahead_sizes, error);
+}
+
+CtRecording *
+ct_source_open_ahead(const CtSource *source, const CtParams *given, const CtAheadSizes *sizes,
+                     GError **error)
 {
     Opened *opened = g_new0(Opened, 1);
     g_autoptr(CtRecording) recording = &opened->recording;
@@ -174,6 +222,7 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
         return NULL;
     recording->n_files = opened->paths->len;
     recording->files = g_new0(CtSourceFile, recording->n_files);
+    opened->scans = g_new0(CtPacketScan *, recording->n_files + 1);
     for (guint i = 0; i < recording->n_files; i++) {
         recording->files[i].path = opened->paths->pdata[i];
         recording->files[i].fd = -1;
@@ -190,9 +239,7 @@ ct_source_open(const CtSource *source, const CtParams *given, GError **error)
     if (!source->order(recording, given, error) || !check_members(recording, error) ||
         !check_order(recording, error))
         return NULL;
-    recording->packets->overlap = recording->overlap;
-    if (!ct_packets_arrange(recording->packets, recording->n_lanes, recording->n_samples,
-                            recording->max_gap, error))
+    if (!arrange(opened, sizes, error))
         return NULL;
     return g_steal_pointer(&recording);
 }
@@ -289,6 +336,7 @@ ct_source_check_counters(const CtStage *stage, GError **error)
 gboolean
 ct_source_infer(const CtSource *source, CtNode *node, GError **error)
 {
+    node->seeks = TRUE;
     if (!ct_source_check_counters(node->stage, error))
         return FALSE;
     g_autoptr(CtRecording) recording = ct_source_open(source, node->params, error);

@@ -111,3 +111,24 @@ ct_stream_utc(const CtStream *stream, gint64 tick)
     return g_strdup_printf("%s.%09" G_GINT64_FORMAT "Z", second,
                            (gint64)(rest * 1000000000 / stream->rate_num));
 }
+
+gboolean
+ct_stream_tick_at(const CtStream *stream, const CtUtc *utc, gint64 *tick)
+{
+    gint64 seconds, rests[2];
+    if (stream->rate_num == 0 || stream->epoch == CT_NO_EPOCH ||
+        __builtin_sub_overflow(utc->seconds, stream->epoch, &seconds))
+        return FALSE;
+    /* Of the whole seconds, ticks and a rest in units of 1 / rate_den; of the fraction, such units
+     * and a rest, which makes one more of them: what is sought is not before it. */
+    const __int128 whole =
+        divide_down((__int128)seconds * stream->rate_num, stream->rate_den, &rests[0]);
+    const __int128 units =
+        divide_down((__int128)utc->numerator * stream->rate_num, utc->denominator, &rests[1]) +
+        rests[0] + (rests[1] > 0);
+    const __int128 found = whole + (units + stream->rate_den - 1) / stream->rate_den;
+    if (found < -CT_MAX_TICK || found > CT_MAX_TICK)
+        return FALSE;
+    *tick = (gint64)found;
+    return TRUE;
+}

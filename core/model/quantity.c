@@ -365,19 +365,64 @@ ct_format_bytes(gsize bytes)
     return g_strdup_printf(unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
-gboolean
-ct_utc_parse(const char *text, gint64 *seconds, GError **error)
+/* Whether a time of day "…T23:59:60…" is in a leap second. */
+static gboolean
+is_leap_second(const char *text)
 {
+    const char *at = strpbrk(text, "Tt");
+    for (guint i = 0; at && i < 2; i++) {
+        at += i == 0 || *at == ':';
+        at = g_ascii_isdigit(at[0]) && g_ascii_isdigit(at[1]) ? at + 2 : NULL;
+    }
+    return at && g_str_has_prefix(at + (*at == ':'), "60");
+}
+
+/* Reads `text`, of which messages show `given` and the form `wanted`. */
+static gboolean
+parse_second(const char *text, const char *given, const char *wanted, gint64 *seconds,
+             GError **error)
+{
+    const gboolean is_leap = is_leap_second(text);
     if (g_ascii_string_to_signed(text, 10, G_MININT64 + 1, G_MAXINT64, seconds, NULL))
         return TRUE;
     g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
-    g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(text, utc);
-    if (!time || g_date_time_get_microsecond(time) != 0) {
-        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                    "wants a time as 2022-06-29T01:30:00Z, to the second, but is given '%s'", text);
-        return FALSE;
+    g_autoptr(GDateTime) time = is_leap ? NULL : g_date_time_new_from_iso8601(text, utc);
+    if (time && g_date_time_get_microsecond(time) == 0) {
+        *seconds = g_date_time_to_unix(time);
+        return TRUE;
     }
-    *seconds = g_date_time_to_unix(time);
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "wants %s, but is given '%s'",
+                is_leap ? "a second from 00 to 59, for clocks count Unix time, which has no leap "
+                          "seconds"
+                        : wanted,
+                given);
+    return FALSE;
+}
+
+gboolean
+ct_utc_parse(const char *text, gint64 *seconds, GError **error)
+{
+    return parse_second(text, text, "a time as 2022-06-29T01:30:00Z, to the second", seconds,
+                        error);
+}
+
+gboolean
+ct_utc_parse_exact(const char *text, CtUtc *utc, GError **error)
+{
+    CtUtc read = {.denominator = 1};
+    const char *point = strchr(text, '.');
+    gsize n = point ? strspn(point + 1, G_CSET_DIGITS) : 0;
+    /* "-1.5" is not half a second after second −1. */
+    if (n > 18 || *text == '-' || point == text || (point && !g_ascii_isdigit(point[-1])))
+        n = 0;
+    for (gsize i = 1; i <= n; i++, read.denominator *= 10)
+        read.numerator = 10 * read.numerator + (point[i] - '0');
+    g_autofree char *whole =
+        n ? g_strdup_printf("%.*s%s", (gint)(point - text), text, point + 1 + n) : g_strdup(text);
+    if (!parse_second(whole, text, "a time as 2022-06-29T01:30:00.5Z, of 18 decimals at most",
+                      &read.seconds, error))
+        return FALSE;
+    *utc = read;
     return TRUE;
 }
 

@@ -195,8 +195,9 @@ wants_more(const CtRunNode *node)
         const CtBlock *block = &node->arrivals[i].block;
         if (!input->ring || input->is_static)
             continue;
-        const gboolean completes = rule->kind == CT_FOOTPRINT_SUM &&
-                                   block->index % rule->hop + block->n_samples >= rule->hop;
+        const gboolean completes =
+            rule->kind == CT_FOOTPRINT_SUM &&
+            (block->index - node->n_early) % rule->hop + block->n_samples >= rule->hop;
         if (block->n_samples < node->plan->batch && !node->arrivals[i].ended && !completes &&
             block->index + block->n_samples == input->ring->shown)
             return TRUE;
@@ -262,6 +263,23 @@ drop_all(CtRunNode *node)
         node->departures[o].produced = 0;
 }
 
+/* Drops the samples before the first sum. FALSE if there are none. */
+static gboolean
+drop_early(CtRunNode *node)
+{
+    const guint flows = ct_run_node_first_flow(node);
+    if (node->n_early == 0 || flows == node->n_inputs || node->arrivals[flows].block.index >= 0)
+        return FALSE;
+    for (guint i = 0; i < node->n_inputs; i++) {
+        CtArrival *arrival = &node->arrivals[i];
+        arrival->consumed = MIN(arrival->block.n_samples, -arrival->block.index);
+        arrival->used = 0;
+    }
+    for (guint o = 0; o < node->n_outputs; o++)
+        node->departures[o].produced = 0;
+    return TRUE;
+}
+
 /* Finds memory for the outputs, and calls the advance to learn what the node consumes and
  * produces. */
 static gboolean
@@ -289,6 +307,8 @@ advance(CtRunNode *node, GError **error)
         drop_all(node);
         return TRUE;
     }
+    if (drop_early(node))
+        return TRUE;
     if (!ct_arrays_prepare(node, error))
         return FALSE;
     if (node->plan->variant->advance)
@@ -370,6 +390,9 @@ poison_outputs(CtRunNode *node, GError **error)
 gboolean
 ct_firing_decide(CtRunNode *node, GError **error)
 {
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (!node->inputs[i].is_static)
+            node->arrivals[i].block.index -= node->n_early;
     if (!advance(node, error) || !ct_firing_check_advance(node, error))
         return FALSE;
     const gboolean any = set_blocks(node);

@@ -74,10 +74,25 @@ connect_output(CtRunNode *node, CtRunOutput *output, const CtStream *stream, GEr
     return good;
 }
 
+/* The samples before the first sum of a node, in those of the first of the nodes that its variant
+ * covers. */
+static gint64
+count_early(const CtPlanNode *plan)
+{
+    gint64 n_early = 0, hop = 1;
+    for (guint n = 0; n < plan->n_nodes; n++) {
+        const CtFootprint *rule = &plan->nodes[n].footprint;
+        n_early += rule->kind == CT_FOOTPRINT_SUM ? rule->offset * hop : 0;
+        hop *= rule->hop;
+    }
+    return n_early;
+}
+
 static gboolean
 connect(CtRunNode *node, guint index, CtRing *const *rings, GError **error)
 {
     const CtPlanNode *plan = node->plan;
+    node->n_early = count_early(plan);
     node->n_inputs = plan->n_inputs;
     node->inputs = g_new0(CtRunInput, MAX(plan->n_inputs, 1));
     node->n_outputs = plan->n_outputs;

@@ -99,8 +99,10 @@ typedef struct {
     const CtPlanNode *plan;
     const CtRunOptions *options;
     gboolean serves_static; /* all its readers, direct and indirect, are static inputs */
-    gboolean marks;         /* work may mark samples of its outputs as invalid */
-    gboolean is_live;       /* parameters may change while it runs */
+    gint64 n_early;   /* samples before its first sum: the offset of its footprint. They are not
+                         counted in `index` of the blocks that the variant sees */
+    gboolean marks;   /* work may mark samples of its outputs as invalid */
+    gboolean is_live; /* parameters may change while it runs */
     const CtRunPlace *place;
     CtSubmissions *submissions; /* of a device */
     const CtRingMover *mover;   /* copies the histories of its outputs; NULL: the host does */

@@ -293,9 +293,10 @@ ct_submission_submit(CtRunNode *node)
     self->n_submitted++;
     for (guint i = 0; i < node->n_inputs; i++) {
         const CtRunInput *input = &node->inputs[i];
+        CtBlock block = node->input_blocks[i];
+        block.index += input->is_static ? 0 : node->n_early;
         if (input->ring)
-            ct_ring_reader_submit(input->ring, input->reader, &node->input_blocks[i],
-                                  submission->ran);
+            ct_ring_reader_submit(input->ring, input->reader, &block, submission->ran);
     }
     for (guint o = 0; o < node->n_outputs; o++)
         if (node->outputs[o].ring)

@@ -3,6 +3,8 @@
  * summed over an integration. */
 #include "correlate.h"
 
+#include <cornerturn/kit/align.h>
+
 static const char *const overs[] = {"station", "beam", NULL};
 static const char *const types[] = {"cf32", "cf64", "ci64", NULL};
 
@@ -14,6 +16,7 @@ static const CtParam params[] = {
      .help = "the axis of which all pairs are correlated"},
     {"output", CT_PARAM_CHOICE, .fallback = "cf32", .choices = types,
      .help = "type of the visibilities; sums of integers are exact and rounded once, to this"},
+    CT_SUM_ALIGN,
     {NULL},
 };
 
@@ -89,7 +92,8 @@ infer(CtNode *node, GError **error)
         .hop = integration,
         .lanes = CT_LANES_ANY,
     };
-    return keep_integers(node, error);
+    return keep_integers(node, error) && (!ct_params_bool(node->params, "align") ||
+                                          ct_sum_align(node, "align", "integration", error));
 }
 
 /* Four multiplications and four additions for each pair of inputs and spectrum; the redundant

@@ -300,7 +300,7 @@ generate_model_new(const CtParams *params, const CtStream *stream, GError **erro
     model->n_stations = ct_stream_length(stream, "station");
     model->n_pols = ct_stream_length(stream, "pol");
     model->n_samples = stream->axes[ct_stream_axis(stream, "time")].length;
-    model->first = ct_params_int(params, "start");
+    model->first = stream->start;
     model->noise = CT_TABLE(gdouble, model->n_stations, "the noise of stations", error);
     if (!model->noise)
         return NULL;

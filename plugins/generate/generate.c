@@ -141,6 +141,7 @@ generate_infer(CtNode *node, GError **error)
     stream->ticks_per_sample = 1;
     stream->start = ct_params_int(params, "start");
     stream->epoch = CT_NO_EPOCH;
+    node->seeks = TRUE;
 
     static const char *const frequencies[2] = {"first_frequency", "centre_frequency"};
     if (ct_params_has(params, frequencies[!is_complex]))

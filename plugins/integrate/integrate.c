@@ -2,6 +2,7 @@
 /* The stage integrate: sums of consecutive samples along time, or of elements of another axis. */
 #include "integrate.kernel.h"
 
+#include <cornerturn/kit/align.h>
 #include <cornerturn/kit/fold.h>
 
 static const CtParam params[] = {
@@ -10,6 +11,7 @@ static const CtParam params[] = {
     {"axis", CT_PARAM_AXIS, .fallback = "time", .help = "the axis along which elements are summed"},
     {"average", CT_PARAM_BOOL, .fallback = "false",
      .help = "divide each sum by the number of its valid samples"},
+    CT_SUM_ALIGN,
     {NULL},
 };
 
@@ -63,7 +65,12 @@ static const CtFold fold = {
 static gboolean
 infer(CtNode *node, GError **error)
 {
-    return ct_fold_infer_axis(node, &fold, error);
+    const gboolean aligns = ct_params_bool(node->params, "align");
+    if (!ct_fold_infer_axis(node, &fold, error))
+        return FALSE;
+    if (aligns && node->footprint.kind != CT_FOOTPRINT_SUM)
+        return ct_params_error(node->params, "align", error, "wants sums along time");
+    return !aligns || ct_sum_align(node, "align", "length", error);
 }
 
 static const CtStage integrate = {

@@ -212,6 +212,7 @@ clear(gpointer self)
 static const CtSource source = {
     .files = "paths",
     .self_bytes = sizeof(Capture),
+    .is_lane_a_file = TRUE,
     .format =
         {
             .name = "CEP packets of a LOFAR station",

@@ -3,6 +3,7 @@
 """lofar.source: a real capture, damaged captures, and made ones of every width."""
 import json
 import struct
+import subprocess
 import unittest
 
 import numpy as np
@@ -211,6 +212,83 @@ class Made(Source):
         _, _, beside = self.decode(["made8"])
         self.assertEqual(beside["ticks_per_second"], [160000000, 1])
         self.assertEqual(beside["start"], 3 * 160000000 + 64 * 1024)
+
+    def test_part_of_the_time(self):
+        """A part of the time begins and ends within packets, one of which is lost; its bytes are
+        those of the whole."""
+        self.make(8)
+        capture = (self.folder / "made8").read_bytes()
+        n_bytes = len(capture) // 9
+        (self.folder / "made8").write_bytes(capture[:4 * n_bytes] + capture[5 * n_bytes:])
+        whole, _, beside = self.decode(["made8"])
+        for first, end, block in (70, 150, 1000), (7, 71, 5), (16, 17, 1000):
+            # From just after sample `first` − 1 to just after sample `end` − 1: 5.12 us each.
+            times = [f"{1656466200 + (64 + n) * 512 // 10 ** 8}.{(64 + n) * 512 % 10 ** 8 - 511:08}"
+                     for n in (first, end)]
+            (self.folder / "part.yaml").write_text(f"""start: {times[0]}
+stop: {times[1]}
+stages:
+  in: {{ stage: lofar.source, paths: [made8], block: {{ time: {block} }} }}
+  out: {{ stage: file.sink, from: in, path: part.npy }}
+""")
+            with self.subTest(first=first, end=end):
+                done = subprocess.run([graphs.COMMAND, "run", "part.yaml"], cwd=self.folder,
+                                      capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                np.testing.assert_array_equal(np.load(self.folder / "part.npy"), whole[first:end])
+                part = json.loads((self.folder / "part.npy.json").read_text())
+                self.assertEqual(part["start"], beside["start"] + first * 1024)
+                lost = max(0, min(end, 80) - max(first, 64))
+                self.assertEqual(part["validity"]["invalid_samples"], [lost] * 5 if lost else [])
+
+    def test_long(self):
+        """A recording that is too long for an index of all packets is read part by part: with gaps,
+        packets out of order and doubled ones, from its beginning and from a later time on."""
+        n = 70000
+        rng = np.random.default_rng(3)
+        parts = rng.integers(-128, 128, (2, n, SLOTS, 2, 2), "i1")
+        valid = rng.random((2, n)) > 0.001
+        valid[:, [0, -1]] = True
+        for port in range(2):
+            order = np.flatnonzero(valid[port])
+            for k in rng.integers(1, len(order) - 9, 50):
+                order[k:k + 4] = order[k:k + 4][::-1]
+            order = np.repeat(order, 1 + (rng.random(len(order)) < 0.001))
+            with open(self.folder / f"port{port}", "wb") as file:
+                for i in order:
+                    sample = (1656466200 * 200000000 + 512) // 1024 + 64 + SLOTS * int(i)
+                    second = sample * 1024 // 200000000
+                    sequence = sample - (second * 200000000 + 512) // 1024
+                    if sequence < 0:  # the first half of a sample is in the second before
+                        second -= 1
+                        sequence = sample - (second * 200000000 + 512) // 1024
+                    file.write(make_packet(parts[port, i].tobytes(), 8, sequence, 1, second))
+        paths = ["port0", "port1"]
+        parts *= valid[:, :, None, None, None]
+        wanted = parts.reshape(2, -1, 1, 2, 2).transpose(1, 0, 2, 3, 4)
+        array, counts, beside = self.decode(paths)
+        np.testing.assert_array_equal(array, wanted)
+        self.assertEqual(counts["missing"], np.count_nonzero(~valid))
+        self.assertEqual(counts["packets"], np.count_nonzero(valid) + counts["duplicate"])
+        self.assertGreater(counts["reordered"], 50)
+        self.assertEqual(set(counts), {"packets", "missing", "duplicate", "reordered"})
+        lost = (np.count_nonzero(~valid, 1) * SLOTS).tolist()
+        self.assertEqual(beside["validity"]["invalid_samples"], lost)
+        array, _, _ = self.decode(paths, {"block": {"time": 1001}, "backend": "reference"})
+        np.testing.assert_array_equal(array, wanted)
+        (self.folder / "part.yaml").write_text("""start: 1656466203
+stop: "2022-06-29T01:30:04.5Z"
+stages:
+  in: { stage: lofar.source, paths: [port0, port1] }
+  out: { stage: file.sink, from: in, path: part.npy }
+""")
+        done = subprocess.run([graphs.COMMAND, "run", "part.yaml"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # Sample 0 is 64 samples of 5.12 us after second 1656466200.
+        begin, end = (-(-second * 10 ** 6 * 100 // 512) - 64 for second in (3, 4.5))
+        np.testing.assert_array_equal(np.load(self.folder / "part.npy"),
+                                      wanted[int(begin):int(end)])
 
     def run_replaced(self, replace):
         """Plans a graph, calls `replace`, and runs the graph; returns the array."""

@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import unittest
 
+import numpy
+
 import tap
 
 COMMAND = os.environ["CORNERTURN"]
@@ -168,10 +170,21 @@ stages:
         (self.root / "stations.yaml").unlink()
         self.refused("'stations': ", place + "stations: stations.yaml\n")
 
+    def test_start_of_a_file(self):
+        """The graph may give the epoch of a file that says none."""
+        numpy.save(self.root / "x.npy", numpy.zeros(8, "f4"))
+        self.run_graph("""observation: { start: "2026-11-23T12:00:00Z" }
+stages:
+  x: { stage: file.source, path: x.npy, layout: "f32[time]", sample_rate: 4 Hz }
+  y: { stage: file.sink, from: x, path: y.npy }
+""")
+        self.assertEqual(self.sidecar("y.npy")["start_utc"], "2026-11-23T12:00:00.000000000Z")
+
     def test_check(self):
         result = self.command("check", graph=OBSERVATION + SKY.format(n=3, more=""))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("    1 MHz samples, 64 us from 2026-11-23T12:00:00.000000000Z, centre 150 MHz\n"
+        self.assertIn("    1 MHz samples, 64 us from 2026-11-23T12:00:00.000000000Z to "
+                      "2026-11-23T12:00:00.000064000Z, centre 150 MHz\n"
                       "    station A B C, pol X Y\n", result.stdout)
 
     def test_errors(self):

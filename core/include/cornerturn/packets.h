@@ -48,7 +48,9 @@ typedef enum {
     CT_PACKETS_TRUNCATED, /* packets shorter than their header says */
     CT_PACKETS_STRAY,     /* packets of a lane that is not read */
     CT_PACKETS_MISTIMED,  /* packets with a wrong stamp: far from all others, off the grid, or
-                             contradicted by their place in the file */
+                             contradicted by their place in the file, as are those of long recordings
+                             (CtSource.is_lane_a_file) that stand so far behind later ones that their
+                             samples were given already */
     CT_PACKETS_N_COUNTS
 } CtPacketCount;
 
@@ -75,7 +77,9 @@ typedef struct {
     gint64 overlap;      /* samples that a packet has after these, and the next packet has too: they
                             are taken from the one that comes first. 0, unless set before packets
                             are arranged */
-    guint64 reserved[3]; /* 0 */
+    gint64 owned[2];     /* private to the core: the offsets, begin and end, of packets that are
+                            counted when they are arranged; 0: all */
+    guint64 reserved[1]; /* 0 */
 } CtPackets;
 
 CT_EXPORT CtPackets *ct_packets_new(void);

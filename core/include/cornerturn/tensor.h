@@ -4,6 +4,7 @@
 
 #include <cornerturn/export.h>
 #include <cornerturn/observation.h>
+#include <cornerturn/text.h>
 #include <glib.h>
 
 G_BEGIN_DECLS
@@ -136,6 +137,9 @@ CT_EXPORT gdouble ct_stream_sample_rate(const CtStream *stream);
 /* The UTC of a tick to the nanosecond, "2022-06-29T01:30:00.000000000Z", allocated; NULL if the
  * stream does not know it, or the year is not one of four digits. */
 CT_EXPORT char *ct_stream_utc(const CtStream *stream, gint64 tick);
+/* The first tick of the clock that is not before a time; exact. FALSE if the stream does not know
+ * its UTC, or 62 bits do not hold the tick. */
+CT_EXPORT gboolean ct_stream_tick_at(const CtStream *stream, const CtUtc *utc, gint64 *tick);
 /* The coordinate of sample `i`; `parent` is the index on the parent axis (0 if there is none).
  * Returns `i` if the axis has no coordinates. */
 CT_EXPORT gdouble ct_stream_coordinate(const CtStream *stream, guint axis, gint64 i, gint64 parent);

@@ -28,6 +28,16 @@ CT_EXPORT void ct_quantity_approximate(gdouble value, gdouble error, gint64 *num
 /* Reads Unix seconds: a number, or a time in UTC to the second, "2022-06-29T01:30:00Z". The message
  * has no place. */
 CT_EXPORT gboolean ct_utc_parse(const char *text, gint64 *seconds, GError **error);
+
+/* A time in UTC: `seconds` of Unix time and numerator / denominator of a second. */
+typedef struct {
+    gint64 seconds;
+    gint64 numerator, denominator; /* 0 ≤ numerator < denominator ≤ 10¹⁸ */
+} CtUtc;
+
+/* Reads the same with a fraction of up to 18 digits: "2022-06-29T01:30:00.125Z". Unix time has no
+ * leap seconds: the second :60 is refused. The message has no place. */
+CT_EXPORT gboolean ct_utc_parse_exact(const char *text, CtUtc *utc, GError **error);
 /* Reads an index or a range of indices, "12" or "12..133", with the last one included. FALSE: the
  * text is neither, or the range is empty. */
 CT_EXPORT gboolean ct_range_parse(const char *text, gint64 *first, gint64 *last);

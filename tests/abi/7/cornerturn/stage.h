@@ -130,8 +130,10 @@ typedef struct {
     CtFootprintKind kind;
     gint64 window;
     gint64 hop;
-    gint64 offset;  /* the start of the output is the first sample of its window, plus this many
-                       samples */
+    gint64 offset;  /* of a window: the start of the output is the first sample of its window, plus
+                       this many samples. Of a sum, at least 0 and less than the hop: so many samples
+                       of the stream come before the first sum. They are left out, and `index` of the
+                       blocks that advance and work see counts samples from there */
     CtLanes lanes;  /* how lanes of validity merge along axes that the output does not have */
     gint64 needs;   /* how many samples of the window an output sample is really made of, at most in
                        any lane, if each lane has its own (delays); 0: all. Used for predictions */
@@ -159,7 +161,12 @@ typedef struct {
                                  are    connected, the block to prepare for, in host memory, of the
                                  stream's    type and with the axes in the stream's order, that of time
                                  with length    1; of others, no data. Elsewhere NULL */
-    guint64 reserved[3];      /* 0 */
+    gboolean seeks;      /* set by the infer of a source: `prepare` and `advance` heed `skip`, and
+                            the length of the bound stream where it is less than infer says */
+    gboolean stops;      /* during prepare: the graph's `stop` has made the stream shorter */
+    gint64 skip;         /* during prepare: samples that infer has described, and that come before
+                            the first one that is wanted: the bound stream starts later by as many */
+    guint64 reserved[1]; /* 0 */
 } CtNode;
 
 /* The size of a stream's elements (of complex ones, of their moduli), and the bounds of their

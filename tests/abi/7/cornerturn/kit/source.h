@@ -87,6 +87,11 @@ struct CtSource {
                           names */
     gsize self_bytes;
     gboolean is_one_stream; /* all files have headers that are alike; else `order` compares them */
+    /* Each file is one lane, in the order of the parameter: `found` sets `lane` to the number of
+     * the file, and `stamp` in samples, from the header alone, and `order` uses no packets (it may
+     * be given none). Long recordings are then read without an index of all their packets: part by
+     * part, in which packets are arranged with those near them in the file. */
+    gboolean is_lane_a_file;
 
     /* `data` stays NULL here: the kit passes the plugin's struct to the functions. With a `find`,
      * only the name is used. */
