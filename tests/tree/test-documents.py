@@ -34,6 +34,10 @@ def parameters(stage):
     return re.findall(r"^  (\w+)  ", table, re.M)
 
 
+def plugin_of(stage):
+    return re.search(r"/ct-(\w+)\.so$", inspect(stage), re.M)[1]
+
+
 def tunables(stage):
     """Pairs of plugin and tunable; a variant names the plugin's file if that is not the stage's."""
     plugin = None
@@ -41,7 +45,7 @@ def tunables(stage):
         variant = re.match(r"  \S.*?(?:/ct-(\w+)\.so\))?$", line)
         tunable = re.match(r"      (\w+): .*; default ", line)
         if variant:
-            plugin = variant[1] or stage.partition(".")[0]
+            plugin = variant[1] or plugin_of(stage)
         elif tunable:
             yield plugin, tunable[1]
 
@@ -149,8 +153,8 @@ class Documents(unittest.TestCase):
 
     def test_pages_name_all_parameters_and_tunables(self):
         for stage in (line.split()[0] for line in listed_stages()):
-            own = stage.partition(".")[0]
             if stage not in ("input", "output"):
+                own = plugin_of(stage)
                 names = [*((own, name) for name in parameters(stage)), *tunables(stage)]
                 with self.subTest(stage):
                     self.assertEqual([(plugin, name) for plugin, name in names
@@ -247,7 +251,7 @@ CT_EXPORT void ct_thing_free(CtThing *thing);
                 page = folder.parent / "README.md"
                 self.assertTrue(page.exists())
                 text = page.read_text(encoding="utf-8")
-                self.assertRegex(text, rf"^# {folder.parent.name}[.a-z, ]*: ")
+                self.assertRegex(text, rf"^# {folder.parent.name}[.a-z0-9, ]*: ")
                 titles = re.findall(r"^## (.*)", text, re.M)
                 wanted = ["Axes", "Parameters", "Cost"]
                 self.assertEqual([title for title in titles if title in wanted], wanted)
