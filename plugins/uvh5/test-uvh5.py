@@ -183,6 +183,16 @@ class Sink(graphs.GraphTest):
         self.assertIn("All 8 integrations are written.", said["history"])
         self.assertIn('"stage": "correlate"', said["history"])
 
+    def test_leap_second(self):
+        """The Earth turns evenly over the leap second of the end of 2016."""
+        self.make(self.stages(self.source(n_stations=1, n_subbands=1, samples=40000)),
+                  n_stations=1, start="2016-12-31T23:59:50Z")
+        said, found = self.read()
+        self.assertLess(said["far"]["lst_array"], 2 * np.pi / 86400 * 4e-5)
+        turned = np.unwrap(found["lst"])
+        rate = 2 * np.pi * 1.00273781191135448 / 86400
+        np.testing.assert_allclose(turned - turned[0], rate * 0.25 * np.arange(80), rtol=0, atol=1e-9)
+
     def test_phase_centre(self):
         """u, v, w and apparent places are those that pyuvdata computes."""
         self.make(self.stages(self.source()), phase_centre=CENTRE)

@@ -81,34 +81,42 @@ read_line(GArray *days, const char *path, guint number, const char *line, gsize 
 }
 
 static gboolean
-read_table(GArray *days, const char *path, GError **error)
+read_text(GArray *days, const char *path, const char *text, gsize n_bytes, GError **error)
 {
-    enum { MOST_BYTES = 1 << 26 };
-    struct stat status;
-    g_autofree char *text = NULL;
-    if (stat(path, &status) == 0 && (!S_ISREG(status.st_mode) || status.st_size > MOST_BYTES)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                    "%s: wants a table finals2000A, a file of at most %d bytes", path, MOST_BYTES);
-        return FALSE;
-    }
-    if (!g_file_get_contents(path, &text, NULL, error))
-        return FALSE;
     guint number = 1;
-    for (const char *line = text; *line != '\0'; number++) {
-        const gsize n = strcspn(line, "\n"), shown = strcspn(line, "\r\n");
+    for (gsize at = 0; at < n_bytes; number++) {
+        const char *line = text + at;
+        const char *end = memchr(line, '\n', n_bytes - at);
+        const gsize n = end ? (gsize)(end - line) : n_bytes - at;
+        const gsize shown = n > 0 && line[n - 1] == '\r' ? n - 1 : n;
         if (!g_utf8_validate(line, (gssize)shown, NULL)) {
             g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s:%u: wants text", path, number);
             return FALSE;
         }
         if (!read_line(days, path, number, line, shown, error))
             return FALSE;
-        line += n + (line[n] == '\n');
+        at += n + 1;
     }
     if (days->len > 0)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                 "%s: wants a table finals2000A, but is given a file without a day", path);
     return FALSE;
+}
+
+static gboolean
+read_table(GArray *days, const char *path, GError **error)
+{
+    enum { MOST_BYTES = 1 << 26 };
+    struct stat status;
+    g_autofree char *text = NULL;
+    gsize n;
+    if (stat(path, &status) == 0 && (!S_ISREG(status.st_mode) || status.st_size > MOST_BYTES)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants a table finals2000A, a file of at most %d bytes", path, MOST_BYTES);
+        return FALSE;
+    }
+    return g_file_get_contents(path, &text, &n, error) && read_text(days, path, text, n, error);
 }
 
 /* ---- parameters ---- */
