@@ -136,6 +136,38 @@ voltages_check_rotation(const CtParams *given, const CtStream *stream, gint64 n,
     return TRUE;
 }
 
+/* ---- times ---- */
+
+enum { VOLTAGES_DAY = 86400 };
+
+/* When a recording began: at a whole second from which samples are counted, or with its first
+ * sample. */
+typedef struct {
+    gint64 second, rest; /* Unix seconds, and units of 1 / rate_num seconds */
+    gint64 offset;       /* samples from then to the first one of the stream */
+} VoltagesBeginning;
+
+/* The beginning is the stream's epoch, if this is at most a day before the first sample and a whole
+ * number of samples; else the second of the first sample, if that is such a number; else the first
+ * sample itself. Without an epoch, only the offset is of use. */
+static inline VoltagesBeginning
+voltages_beginning(const CtStream *stream)
+{
+    const gint64 start = stream->start, ticks = stream->ticks_per_sample;
+    const gboolean is_counted = start >= 0 && start % ticks == 0;
+    VoltagesBeginning beginning = {.second = stream->epoch, .offset = is_counted ? start / ticks : 0};
+    if (stream->epoch == CT_NO_EPOCH)
+        return beginning;
+    gint64 second, rest;
+    ct_stream_second(stream, start, &second, &rest);
+    if (is_counted && second - stream->epoch <= VOLTAGES_DAY)
+        return beginning;
+    const __int128 sample = (__int128)ticks * stream->rate_den;
+    if (rest % sample == 0)
+        return (VoltagesBeginning){.second = second, .offset = (gint64)(rest / sample)};
+    return (VoltagesBeginning){.second = second, .rest = rest};
+}
+
 /* ---- layouts ---- */
 
 /* Adds an axis to a layout, if the stream has it, and the layout has it not. */

@@ -291,19 +291,8 @@ void
 ct_filterbank_get_time(const CtStream *stream, gint64 tick, gint64 *day, gint64 *second,
                        gdouble *part)
 {
-    const __int128 ticks = (__int128)tick * stream->rate_den;
-    __int128 seconds = ticks / stream->rate_num, rest = ticks % stream->rate_num;
-    if (rest < 0) {
-        seconds--;
-        rest += stream->rate_num;
-    }
-    seconds += stream->epoch;
-    *day = (gint64)(seconds / DAY);
-    *second = (gint64)(seconds % DAY);
-    if (*second < 0) {
-        --*day;
-        *second += DAY;
-    }
-    *day += UNIX_MJD;
+    gint64 unix_second, rest;
+    ct_stream_second(stream, tick, &unix_second, &rest);
+    ct_utc_day(unix_second, day, second);
     *part = (gdouble)rest / (gdouble)stream->rate_num;
 }

@@ -92,24 +92,42 @@ ct_stream_end(const CtStream *stream, gint64 *end)
              !__builtin_add_overflow(stream->start, ticks, end) && *end <= CT_MAX_TICK));
 }
 
+gboolean
+ct_stream_second(const CtStream *stream, gint64 tick, gint64 *second, gint64 *rest)
+{
+    *second = *rest = 0;
+    if (stream->rate_num == 0 || stream->epoch == CT_NO_EPOCH)
+        return FALSE;
+    /* Before the epoch, the second before. */
+    const __int128 found =
+        stream->epoch + divide_down((__int128)tick * stream->rate_den, stream->rate_num, rest);
+    if (found <= G_MININT64 || found >= G_MAXINT64)
+        *rest = 0;
+    else
+        *second = (gint64)found;
+    return found > G_MININT64 && found < G_MAXINT64;
+}
+
+void
+ct_utc_day(gint64 unix_second, gint64 *day, gint64 *second)
+{
+    enum { DAY = 86400, UNIX_MJD = 40587 };
+    *day = (gint64)divide_down(unix_second, DAY, second) + UNIX_MJD;
+}
+
 char *
 ct_stream_utc(const CtStream *stream, gint64 tick)
 {
-    if (stream->rate_num == 0 || stream->epoch == CT_NO_EPOCH)
-        return NULL;
-    /* Whole seconds apart, so that nanoseconds survive; before the epoch, the second before. */
-    const __int128 scaled = (__int128)tick * stream->rate_den;
-    const __int128 seconds = scaled / stream->rate_num - (scaled % stream->rate_num < 0);
-    const __int128 rest = scaled - seconds * stream->rate_num;
-    const __int128 unix_seconds = stream->epoch + seconds;
-    g_autoptr(GDateTime) start = unix_seconds > G_MININT64 && unix_seconds < G_MAXINT64
-                                     ? g_date_time_new_from_unix_utc((gint64)unix_seconds)
+    gint64 unix_second, rest;
+    g_autoptr(GDateTime) start = ct_stream_second(stream, tick, &unix_second, &rest)
+                                     ? g_date_time_new_from_unix_utc(unix_second)
                                      : NULL;
     if (!start)
         return NULL;
+    /* Whole seconds apart, so that nanoseconds survive. */
     g_autofree char *second = g_date_time_format(start, "%Y-%m-%dT%H:%M:%S");
     return g_strdup_printf("%s.%09" G_GINT64_FORMAT "Z", second,
-                           (gint64)(rest * 1000000000 / stream->rate_num));
+                           (gint64)((__int128)rest * 1000000000 / stream->rate_num));
 }
 
 gboolean

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dada.sink: voltages to PSRDADA files. */
-#include "../utc.h"
 #include "../voltages.h"
 #include "dada-header.h"
 #include "dada.h"
@@ -96,7 +95,7 @@ add_real(GString *text, const char *keyword, gdouble value)
 
 /* UTC_START, and MJD_START, which has 15 decimals. */
 static gboolean
-add_utc(GString *text, const CtStream *stream, const UtcBeginning *beginning, GError **error)
+add_utc(GString *text, const CtStream *stream, const VoltagesBeginning *beginning, GError **error)
 {
     const gint64 pico = 1000000000000;
     const gint64 of_second =
@@ -112,9 +111,9 @@ add_utc(GString *text, const CtStream *stream, const UtcBeginning *beginning, GE
         return FALSE;
     }
     gint64 day, second;
-    utc_day(whole, &day, &second);
+    ct_utc_day(whole, &day, &second);
     /* Of a day, in units of 1e-15. */
-    const gint64 part = (gint64)(((__int128)second * pico + picoseconds) * 1000 / UTC_DAY);
+    const gint64 part = (gint64)(((__int128)second * pico + picoseconds) * 1000 / VOLTAGES_DAY);
     add(text, "UTC_START", "%s", utc);
     if (picoseconds > 0)
         add(text, "PICOSECONDS", "%" G_GINT64_FORMAT, picoseconds);
@@ -126,7 +125,7 @@ static gboolean
 add_time(GString *text, const CtSinkFile *file, GError **error)
 {
     const CtStream *stream = file->input->stream;
-    const UtcBeginning beginning = utc_beginning(stream);
+    const VoltagesBeginning beginning = voltages_beginning(stream);
     const gint64 first = (file->stream.start - stream->start) / stream->ticks_per_sample;
     const gdouble period = (gdouble)stream->ticks_per_sample * (gdouble)stream->rate_den * 1e6 /
                            (gdouble)stream->rate_num;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* guppi.sink: voltages to GUPPI RAW blocks. */
-#include "../utc.h"
 #include "../voltages.h"
 #include "guppi-header.h"
 #include "guppi.h"
@@ -40,7 +39,7 @@ typedef struct {
     gint64 n_blocks;        /* that are written */
     gint64 written;         /* bytes of them */
     gboolean has_failed;    /* after which nothing is written */
-    UtcBeginning beginning;
+    VoltagesBeginning beginning;
     gint64 first;    /* the index of the file's first sample, from the beginning on */
     gint64 stop;     /* that behind the last sample of the stream; 0: not known */
     GString *cards;  /* that all blocks have */
@@ -228,13 +227,13 @@ add_band(GString *cards, const CtSinkFile *file, const Voltages *voltages)
 }
 
 static void
-add_beginning(GString *cards, const CtSinkFile *file, const UtcBeginning *beginning)
+add_beginning(GString *cards, const CtSinkFile *file, const VoltagesBeginning *beginning)
 {
     const CtStream *stream = &file->stream;
     gint64 day, second;
     if (stream->epoch == CT_NO_EPOCH)
         return;
-    utc_day(beginning->second, &day, &second);
+    ct_utc_day(beginning->second, &day, &second);
     add_integer(cards, "STT_IMJD", day);
     add_integer(cards, "STT_SMJD", second);
     add_real(cards, "STT_OFFS", (gdouble)beginning->rest / (gdouble)stream->rate_num);
@@ -279,7 +278,7 @@ open_file(CtSinkFile *file, GError **error)
     sink->sample_bytes = sample_bytes(&sink->voltages, stream->type);
     sink->n = choose_block(file->given, whole, &sink->voltages, stream->type);
     sink->n_lanes = ct_stream_n_lanes(whole);
-    sink->beginning = utc_beginning(whole);
+    sink->beginning = voltages_beginning(whole);
     const gint64 later = (stream->start - whole->start) / stream->ticks_per_sample;
     if (__builtin_add_overflow(sink->beginning.offset, later, &sink->first) ||
         sink->first > (gint64)1 << 50) {

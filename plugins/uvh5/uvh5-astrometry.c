@@ -13,14 +13,10 @@
 static gboolean
 find_time(const CtStream *stream, gint64 i, gdouble utc[2], gdouble tai[2], GError **error)
 {
-    const __int128 start = (__int128)stream->start * stream->rate_den;
-    __int128 seconds = start / stream->rate_num, rest = start % stream->rate_num;
-    if (rest < 0) {
-        seconds--;
-        rest += stream->rate_num;
-    }
+    gint64 second, rest;
+    ct_stream_second(stream, stream->start, &second, &rest);
     /* Times of days and leap seconds: from the second with which the stream begins. */
-    g_autoptr(GDateTime) begin = g_date_time_new_from_unix_utc((gint64)seconds + stream->epoch);
+    g_autoptr(GDateTime) begin = g_date_time_new_from_unix_utc(second);
     const gdouble later =
         ((gdouble)rest +
          (gdouble)(2 * i + 1) / 2 * (gdouble)stream->ticks_per_sample * (gdouble)stream->rate_den) /

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* vdif.sink: voltages to VDIF frames. */
-#include "../utc.h"
 #include "../voltages.h"
 #include "vdif-frame.h"
 #include "vdif.h"
@@ -151,7 +150,7 @@ choose_clock(const CtStream *stream, Frames *frames, GError **error)
                     ct_stream_sample_rate(stream));
         return FALSE;
     }
-    utc_second(stream, stream->start, &second, &rest);
+    ct_stream_second(stream, stream->start, &second, &rest);
     if (rest % sample != 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                     "wants a start that is a whole number of samples after a second, but is given "
@@ -311,8 +310,8 @@ open_file(CtSinkFile *file, GError **error)
         sink->of_lane[lane] =
             (guint32)(step == 0 ? frames->n_threads : lane / step % frames->n_threads);
     /* Rotated files begin with whole frames, as the stream does. */
-    utc_second(whole, whole->start, &of_stream, &rest);
-    utc_second(stream, stream->start, &sink->second, &rest);
+    ct_stream_second(whole, whole->start, &of_stream, &rest);
+    ct_stream_second(stream, stream->start, &sink->second, &rest);
     sink->frame =
         (gint64)(rest / ((__int128)stream->ticks_per_sample * stream->rate_den)) / frames->n;
     sink->header = (VdifHeader){
