@@ -155,7 +155,8 @@ voltages_beginning(const CtStream *stream)
 {
     const gint64 start = stream->start, ticks = stream->ticks_per_sample;
     const gboolean is_counted = start >= 0 && start % ticks == 0;
-    VoltagesBeginning beginning = {.second = stream->epoch, .offset = is_counted ? start / ticks : 0};
+    VoltagesBeginning beginning = {.second = stream->epoch,
+                                   .offset = is_counted ? start / ticks : 0};
     if (stream->epoch == CT_NO_EPOCH)
         return beginning;
     gint64 second, rest;

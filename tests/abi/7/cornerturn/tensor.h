@@ -137,8 +137,8 @@ CT_EXPORT gdouble ct_stream_sample_rate(const CtStream *stream);
 /* The UTC of a tick to the nanosecond, "2022-06-29T01:30:00.000000000Z", allocated; NULL if the
  * stream does not know it, or the year is not one of four digits. */
 CT_EXPORT char *ct_stream_utc(const CtStream *stream, gint64 tick);
-/* The whole Unix second of a tick, and the rest of it in units of 1 / rate_num seconds; exact. FALSE
- * with zeros if the stream does not know its UTC, or 63 bits do not hold the second. */
+/* The whole Unix second of a tick, and the rest of it in units of 1 / rate_num seconds; exact.
+ * FALSE with zeros if the stream does not know its UTC, or 63 bits do not hold the second. */
 CT_EXPORT gboolean ct_stream_second(const CtStream *stream, gint64 tick, gint64 *second,
                                     gint64 *rest);
 /* The modified Julian date of a Unix second, and the second of that day. */
