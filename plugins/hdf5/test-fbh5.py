@@ -159,6 +159,24 @@ class Filterbank(graphs.GraphTest):
                 products = {"products": "stokes"} if change else {}
                 self.assertIn(words, self.fail_source(path="in.h5", **products))
 
+    def test_stokes(self):
+        """What four IFs are is in PATH.json, for both kinds of filterbanks."""
+        samples = np.random.default_rng(4).standard_normal((5, 3, 4)).astype("f4")
+        np.save(self.folder / "in.npy", samples)
+        for name in ("a.fbh5", "a.fil"):
+            with self.subTest(name):
+                self.run_graph({
+                    "in": {"stage": "file.source", "path": "in.npy", "layout": "[time channel stokes]",
+                           "sample_rate": "1 Hz", "epoch": "2017-09-04T06:00:00Z",
+                           "frequencies": [3e6, 2e6, 1e6]},
+                    "out": {"stage": "file.sink", "from": "in", "path": name}})
+                array, _ = self.read("[time channel stokes]", path=name)
+                np.testing.assert_array_equal(array, samples, strict=True)
+                (self.folder / f"{name}.json").unlink()
+                message = self.fail_graph({"in": {"stage": "file.source", "path": name},
+                                           "out": {"stage": "discard", "from": "in"}})
+                self.assertIn("wants stokes or coherence", message)
+
     def test_refused(self):
         np.save(self.folder / "in.npy", np.zeros((4, 3), "f4"))
         source = {"stage": "file.source", "path": "in.npy", "layout": "[time channel]",

@@ -41,6 +41,11 @@ choose_ifs(const CtArrayFile *file, const CtParams *given, gint n_ifs, const cha
     guint kind = ct_params_choice(given, "products");
     if (n_ifs != 1 && n_ifs != 2 && n_ifs != 4)
         return refuse(file, error, "wants nifs of 1, 2 or 4, but is given %d", n_ifs);
+    /* PATH.json may know it. */
+    for (guint k = POL; k < G_N_ELEMENTS(kinds) && kind == AUTO; k++)
+        if (ct_stream_length(file->said, kinds[k].axis) == n_ifs &&
+            ct_stream_axis(file->said, kinds[k].axis) >= 0)
+            kind = k;
     if (kind == AUTO && n_ifs == 4)
         return ct_params_error(given, "products", error,
                                "wants stokes or coherence, for %s has four IFs and does not say "
