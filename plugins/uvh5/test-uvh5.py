@@ -300,6 +300,8 @@ class Sink(graphs.GraphTest):
 
     def start_graph(self, n):
         """Starts a run of `n` integrations; returns it when its file is one of HDF5."""
+        for path in self.folder.glob("out.uvh5*"):  # of a run before
+            path.unlink()
         self.describe(self.stages(self.source(samples=500 * n)))
         process = subprocess.Popen([graphs.COMMAND, "run", "--quiet", "graph.yaml"], cwd=self.folder,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
