@@ -395,7 +395,7 @@ class Sink(graphs.GraphTest):
                  "parameter 'row_samples': wants rows of whole bytes, but is given 7 samples of 4 "
                  "elements of 1 bits"),
                 (f4, ["time", "channel"], {"row_samples": 2**31 - 1}, {},
-                 "parameter 'row_samples': wants rows of at most 1 GiB"),
+                 "parameter 'row_samples': wants rows of at most 64 MiB"),
                 (f4, ["time", "channel"], {"path": "-"}, {}, "PSRFITS files can't be written to a "
                  "pipe")):
             with self.subTest(message):
