@@ -152,12 +152,12 @@ psrfits_shape_choose(const CtParams *given, const CtStream *stream, const Psrfit
 gboolean
 psrfits_shape_check(const CtParams *given, const PsrfitsShape *shape, GError **error)
 {
-    enum { MOST = 1 << 30 };
+    enum { MOST = 1 << 26 }; /* CFITSIO has room for 9 characters of TFORM */
     const gint64 n = shape->n_products * shape->channels->n;
     const gint64 bytes = psrfits_row(shape).bytes;
     if (bytes < 0 || bytes > MOST)
         return ct_params_error(given, "row_samples", error,
-                               "wants rows of at most 1 GiB, but is given %" G_GINT64_FORMAT
+                               "wants rows of at most 64 MiB, but is given %" G_GINT64_FORMAT
                                " samples of %" G_GINT64_FORMAT " elements of %u bits",
                                shape->row_samples, n, shape->bits);
     return shape->row_samples * n * shape->bits % 8 == 0 ||

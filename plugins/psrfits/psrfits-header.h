@@ -3,10 +3,9 @@
  * table SUBINT. After the PSRFITS definition, version 6.1 (G. Hobbs et al., CSIRO). */
 #pragma once
 
-#include <cornerturn/kit/filterbank.h>
+#include "psrfits-cards.h"
 
-/* FITS files have whole records of these many bytes. */
-#define PSRFITS_RECORD 2880
+#include <cornerturn/kit/filterbank.h>
 
 /* Where the columns of a row are; offsets in bytes. */
 typedef struct {

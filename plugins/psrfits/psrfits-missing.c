@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin in a build without the library: its stages say what is missing. */
-#include <cornerturn/stage.h>
+/* The plugin in a build without CFITSIO: psrfits.sink says that it is missing. */
+#include "psrfits.h"
 
-#define MISSING "CFITSIO (libcfitsio-dev)"
-
-static const char *const extensions[] = {".sf", ".fits", NULL};
-
-static const CtStage source = {
-    .name = "psrfits.source",
-    .summary = "power over time and frequency from PSRFITS files in search mode",
-    .version = 1,
-    .outputs = CT_PORTS({"power", "u8|i8|i16|f32{time channel ...}", 0, "samples of the file"}),
-    .extensions = extensions,
-    .stands_for = "file.source",
-    .missing = MISSING,
-};
-
-static const CtStage sink = {
+const CtStage psrfits_sink = {
     .name = "psrfits.sink",
     .summary = "power over time and frequency to PSRFITS files, with PATH.json beside them",
     .version = 1,
     .inputs = CT_PORTS({"power", "{time ...}", 0, "real samples"}),
-    .extensions = extensions,
+    .extensions = psrfits_extensions,
     .stands_for = "file.sink",
-    .missing = MISSING,
+    .missing = "CFITSIO (libcfitsio-dev)",
 };
 
-CT_PLUGIN("psrfits", ((const CtStage *const[]){&source, &sink, NULL}),
-          ((const CtVariant *const[]){NULL}));
+CT_PLUGIN("psrfits", ((const CtStage *const[]){&psrfits_source, &psrfits_sink, NULL}),
+          ((const CtVariant *const[]){CT_ARRAY_SOURCE_VARIANT(psrfits_source_files,
+                                                              "psrfits.source", CT_PORT_ROWS(0.1),
+                                                              CT_CPU, "cpu"),
+                                      NULL}));

@@ -365,7 +365,7 @@ open_file(CtArrayFile *file, const CtParams *given, CtStream *stream, GError **e
     file->self = source;
     rows->path = file->path;
     rows->fd = file->fd;
-    if (!psrfits_table_read(table, file->path, file->fd, error) ||
+    if (!psrfits_table_read(table, file->path, file->fd, file->length, error) ||
         !check_numbers(file, table, error) || !set_type(file, source, error))
         return FALSE;
     source->width = table->n_products * table->n_channels;

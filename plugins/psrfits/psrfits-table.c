@@ -2,7 +2,7 @@
 /* What the headers of a PSRFITS file in search mode say. */
 #include "psrfits-table.h"
 
-#include "psrfits-library.h"
+#include "psrfits-cards.h"
 
 #include <cornerturn/error.h>
 #include <cornerturn/packets.h>
@@ -42,126 +42,132 @@ refuse(const char *path, GError **error, const char *format, ...)
 
 /* ---- keywords ---- */
 
-/* Values that are not known are `*`, which is no number. */
-static gdouble
-get_real(fitsfile *file, const char *key)
-{
-    double value = NAN;
-    int status = 0;
-    fits_read_key(file, TDOUBLE, key, &value, NULL, &status);
-    return status == 0 && isfinite(value) ? value : NAN;
-}
-
-static gint64
-get_whole(fitsfile *file, const char *key)
-{
-    const gdouble value = get_real(file, key);
-    LONGLONG whole = -1;
-    int status = 0;
-    if (!(value >= 0 && value < 0x1p62))
-        return -1;
-    fits_read_key(file, TLONGLONG, key, &whole, NULL, &status);
-    return status == 0 && whole >= 0 ? whole : -1;
-}
-
-static char *
-get_text(fitsfile *file, const char *key)
-{
-    char value[FLEN_VALUE] = "";
-    int status = 0;
-    fits_read_key(file, TSTRING, key, value, NULL, &status);
-    if (status != 0)
-        return NULL;
-    g_strstrip(value);
-    return *value ? g_utf8_make_valid(value, -1) : NULL;
-}
-
 static void
-read_primary(PsrfitsTable *table, fitsfile *file)
+read_primary(PsrfitsTable *table, const PsrfitsCards *cards)
 {
     static const char *const location[] = {"ANT_X", "ANT_Y", "ANT_Z"};
-    table->telescope = get_text(file, "TELESCOP");
-    table->source = get_text(file, "SRC_NAME");
-    table->project = get_text(file, "PROJID");
-    table->observer = get_text(file, "OBSERVER");
-    table->ra = get_text(file, "RA");
-    table->dec = get_text(file, "DEC");
-    table->centre = get_real(file, "OBSFREQ");
-    table->day = get_whole(file, "STT_IMJD");
-    table->second = get_real(file, "STT_SMJD");
-    table->part = get_real(file, "STT_OFFS");
+    table->telescope = psrfits_cards_text(cards, "TELESCOP");
+    table->source = psrfits_cards_text(cards, "SRC_NAME");
+    table->project = psrfits_cards_text(cards, "PROJID");
+    table->observer = psrfits_cards_text(cards, "OBSERVER");
+    table->ra = psrfits_cards_text(cards, "RA");
+    table->dec = psrfits_cards_text(cards, "DEC");
+    table->centre = psrfits_cards_real(cards, "OBSFREQ");
+    table->day = psrfits_cards_whole(cards, "STT_IMJD");
+    table->second = psrfits_cards_real(cards, "STT_SMJD");
+    table->part = psrfits_cards_real(cards, "STT_OFFS");
     for (guint i = 0; i < G_N_ELEMENTS(location); i++)
-        table->location[i] = get_real(file, location[i]);
+        table->location[i] = psrfits_cards_real(cards, location[i]);
 }
 
 static void
-read_shape(PsrfitsTable *table, fitsfile *file)
+read_shape(PsrfitsTable *table, const PsrfitsCards *cards)
 {
-    table->bits = get_whole(file, "NBITS");
-    table->n_channels = get_whole(file, "NCHAN");
-    table->n_products = get_whole(file, "NPOL");
-    table->row_samples = get_whole(file, "NSBLK");
-    table->n_samples = get_whole(file, "NSTOT");
-    table->rows_before = get_whole(file, "NSUBOFFS");
-    table->is_signed = get_whole(file, "SIGNINT") > 0;
-    table->period = get_real(file, "TBIN");
-    table->zero = get_real(file, "ZERO_OFF");
-    table->width = get_real(file, "CHAN_BW");
-    table->products = get_text(file, "POL_TYPE");
+    table->bits = psrfits_cards_whole(cards, "NBITS");
+    table->n_channels = psrfits_cards_whole(cards, "NCHAN");
+    table->n_products = psrfits_cards_whole(cards, "NPOL");
+    table->row_samples = psrfits_cards_whole(cards, "NSBLK");
+    table->n_samples = psrfits_cards_whole(cards, "NSTOT");
+    table->rows_before = psrfits_cards_whole(cards, "NSUBOFFS");
+    table->is_signed = psrfits_cards_whole(cards, "SIGNINT") > 0;
+    table->period = psrfits_cards_real(cards, "TBIN");
+    table->zero = psrfits_cards_real(cards, "ZERO_OFF");
+    table->width = psrfits_cards_real(cards, "CHAN_BW");
+    table->products = psrfits_cards_text(cards, "POL_TYPE");
 }
 
 /* ---- columns ---- */
 
-static char
-type_of(int code, gint64 *bytes)
+/* The bytes of an element of a column whose TFORM has this letter; 0: there is no such letter. Of
+ * X, elements are bits. */
+static gint64
+bytes_of(char letter)
 {
-    static const struct {
-        int code;
-        char type;
-        gint64 bytes;
-    } types[] = {
-        {TBYTE, 'B', 1}, {TSHORT, 'I', 2}, {TLONG, 'J', 4}, {TFLOAT, 'E', 4}, {TDOUBLE, 'D', 8},
-    };
-    for (guint i = 0; i < G_N_ELEMENTS(types); i++)
-        if (types[i].code == code) {
-            *bytes = types[i].bytes;
-            return types[i].type;
-        }
-    return 0;
+    static const char letters[] = "LXBIJKAEDCMPQ";
+    static const gint64 bytes[] = {1, 1, 1, 2, 4, 8, 1, 4, 8, 8, 16, 8, 16};
+    const char *at = letter ? strchr(letters, letter) : NULL;
+    return at ? bytes[at - letters] : 0;
+}
+
+/* Reads the TFORM of column `number`. */
+static gboolean
+read_form(const PsrfitsCards *cards, gint64 number, PsrfitsColumn *column, GError **error)
+{
+    g_autofree char *key = g_strdup_printf("TFORM%" G_GINT64_FORMAT, number);
+    g_autofree char *form = psrfits_cards_text(cards, key);
+    char *end = form;
+    column->n = 1;
+    if (form && g_ascii_isdigit(*form))
+        column->n = (gint64)MIN(g_ascii_strtoull(form, &end, 10), G_MAXINT64 / 32);
+    column->type = form ? *end : 0;
+    column->bytes = bytes_of(column->type);
+    if (column->type == 'X')
+        column->n = (column->n + 7) / 8;
+    return column->bytes > 0 || refuse(cards->path, error, "wants %s of FITS, but is given %s", key,
+                                       form ? form : "none");
+}
+
+/* Takes column `number`, if it is one of those that are wanted. */
+static gboolean
+take_column(PsrfitsTable *table, const PsrfitsCards *cards, gint64 number,
+            const PsrfitsColumn *column, GError **error)
+{
+    g_autofree char *type_key = g_strdup_printf("TTYPE%" G_GINT64_FORMAT, number);
+    g_autofree char *scale_key = g_strdup_printf("TSCAL%" G_GINT64_FORMAT, number);
+    g_autofree char *zero_key = g_strdup_printf("TZERO%" G_GINT64_FORMAT, number);
+    g_autofree char *dimensions_key = g_strdup_printf("TDIM%" G_GINT64_FORMAT, number);
+    g_autofree char *name = psrfits_cards_text(cards, type_key);
+    const gdouble scale = psrfits_cards_real(cards, scale_key);
+    const gdouble zero = psrfits_cards_real(cards, zero_key);
+    for (guint i = 0; i < PSRFITS_N_COLUMNS && name; i++) {
+        if (g_ascii_strcasecmp(name, psrfits_columns[i]) != 0 || table->columns[i].type != 0)
+            continue;
+        if (!strchr("BIJED", column->type))
+            return refuse(cards->path, error,
+                          "wants column %s of TFORM B, I, J, E or D, but is given %c", name,
+                          column->type);
+        if (column->n < 1)
+            return refuse(cards->path, error, "wants elements of column %s, but is given none",
+                          name);
+        if (!isnan(scale) && scale != 1)
+            return refuse(cards->path, error, "wants column %s without TSCAL, but is given %g",
+                          name, scale);
+        table->columns[i] = *column;
+        table->columns[i].zero = isnan(zero) ? 0 : zero;
+        if (i == PSRFITS_DATA)
+            table->dimensions = psrfits_cards_text(cards, dimensions_key);
+    }
+    return TRUE;
 }
 
 static gboolean
-read_column(PsrfitsTable *table, const char *path, fitsfile *file, guint which, GError **error)
+read_columns(PsrfitsTable *table, const PsrfitsCards *cards, GError **error)
 {
-    PsrfitsColumn *column = &table->columns[which];
-    int number = 0, status = 0;
-    gint64 end;
-    fits_get_colnum(file, CASEINSEN, (char *)psrfits_columns[which], &number, &status);
-    if (status != 0 || number < 1 || number > file->Fptr->tfield)
-        return TRUE; /* it is not there */
-    /* The library has no function for the place of a column. */
-    const tcolumn *from = &file->Fptr->tableptr[number - 1];
-    column->type = type_of(from->tdatatype, &column->bytes);
-    column->offset = from->tbcol;
-    column->n = from->trepeat;
-    column->zero = from->tzero;
-    if (column->type == 0)
-        return refuse(path, error, "wants column %s of TFORM B, I, J, E or D, but is given %s",
-                      psrfits_columns[which], from->tform);
-    if (from->tscale != 1 || !isfinite(from->tzero))
-        return refuse(path, error, "wants column %s without TSCAL, but is given %g",
-                      psrfits_columns[which], from->tscale);
-    if (column->n < 1 || column->offset < 0 ||
-        __builtin_mul_overflow(column->n, column->bytes, &end) ||
-        __builtin_add_overflow(end, column->offset, &end) || end > table->row_bytes)
-        return refuse(path, error,
-                      "wants column %s within its row of %" G_GINT64_FORMAT
-                      " bytes, but is given %" G_GINT64_FORMAT
-                      " elements at byte %" G_GINT64_FORMAT,
-                      psrfits_columns[which], table->row_bytes, column->n, column->offset);
-    if (which == PSRFITS_DATA) {
-        g_autofree char *key = g_strdup_printf("TDIM%d", number);
-        table->dimensions = get_text(file, key);
+    enum { MOST = 999 };
+    const gint64 n = psrfits_cards_whole(cards, "TFIELDS");
+    gint64 end = 0, bytes;
+    table->begin = cards->begin;
+    table->row_bytes = psrfits_cards_whole(cards, "NAXIS1");
+    table->n_rows = psrfits_cards_whole(cards, "NAXIS2");
+    if (n < 0 || n > MOST || table->row_bytes < 1 || table->n_rows < 0)
+        return refuse(
+            cards->path, error,
+            "wants a table with NAXIS1 of at least 1, NAXIS2 and TFIELDS of 0 to 999, but "
+            "is given %" G_GINT64_FORMAT ", %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT,
+            table->row_bytes, table->n_rows, n);
+    for (gint64 i = 1; i <= n; i++) {
+        PsrfitsColumn column = {.offset = end};
+        if (!read_form(cards, i, &column, error))
+            return FALSE;
+        if (__builtin_mul_overflow(column.n, column.bytes, &bytes) ||
+            __builtin_add_overflow(end, bytes, &end) || end > table->row_bytes)
+            return refuse(cards->path, error,
+                          "wants columns that are as long as their rows, NAXIS1 %" G_GINT64_FORMAT
+                          " bytes, but is given column %" G_GINT64_FORMAT
+                          " beyond them: %" G_GINT64_FORMAT " elements at byte %" G_GINT64_FORMAT,
+                          table->row_bytes, i, column.n, column.offset);
+        if (!take_column(table, cards, i, &column, error))
+            return FALSE;
     }
     return TRUE;
 }
@@ -169,60 +175,55 @@ read_column(PsrfitsTable *table, const char *path, fitsfile *file, guint which, 
 /* ---- the file ---- */
 
 static gboolean
-read_headers(PsrfitsTable *table, const char *path, fitsfile *file, GError **error)
+check_kind(const PsrfitsCards *cards, GError **error)
 {
-    int status = 0;
-    LONGLONG begin = 0, none;
-    g_autofree char *kind = get_text(file, "FITSTYPE");
-    g_autofree char *mode = get_text(file, "OBS_MODE");
+    g_autofree char *kind = psrfits_cards_text(cards, "FITSTYPE");
+    g_autofree char *mode = psrfits_cards_text(cards, "OBS_MODE");
     if (g_strcmp0(kind, "PSRFITS") != 0)
-        return refuse(path, error, "wants FITSTYPE PSRFITS, but is given %s", kind ? kind : "none");
-    if (g_strcmp0(mode, "SEARCH") != 0)
-        return refuse(path, error,
-                      "wants OBS_MODE SEARCH, for data of other modes are folded, but is given %s",
-                      mode ? mode : "none");
-    read_primary(table, file);
-    if (fits_movnam_hdu(file, BINARY_TBL, "SUBINT", 0, &status) != 0)
-        return psrfits_error(error, path, "wants a table SUBINT", status);
-    fits_get_hduaddrll(file, NULL, &begin, &none, &status);
-    if (status != 0)
-        return psrfits_error(error, path, "the table SUBINT can't be read", status);
-    table->begin = begin;
-    table->row_bytes = file->Fptr->rowlength;
-    table->n_rows = file->Fptr->numrows;
-    if (table->begin < 0 || table->row_bytes < 1 || table->n_rows < 0)
-        return refuse(path, error,
-                      "wants rows of at least a byte, but is given NAXIS1 %" G_GINT64_FORMAT
-                      " and NAXIS2 %" G_GINT64_FORMAT,
-                      table->row_bytes, table->n_rows);
-    read_shape(table, file);
-    for (guint i = 0; i < PSRFITS_N_COLUMNS; i++)
-        if (!read_column(table, path, file, i, error))
-            return FALSE;
-    return TRUE;
+        return refuse(cards->path, error, "wants FITSTYPE PSRFITS, but is given %s",
+                      kind ? kind : "none");
+    return g_strcmp0(mode, "SEARCH") == 0 ||
+           refuse(cards->path, error,
+                  "wants OBS_MODE SEARCH, for data of other modes are folded, but is given %s",
+                  mode ? mode : "none");
 }
 
-/* The library gets the file that is open, and only if it is FITS: it would also unpack a compressed
- * one, or take a part of the name for a filter. */
+/* Goes on to the header of the table SUBINT. */
+static gboolean
+find_table(PsrfitsCards *cards, int fd, gint64 length, GError **error)
+{
+    enum { MOST_HEADERS = 1000 };
+    const char *path = cards->path;
+    for (gint i = 0; i < MOST_HEADERS; i++) {
+        const gint64 at = psrfits_cards_next(cards);
+        psrfits_cards_clear(cards);
+        if (at < 0 || at >= length)
+            break;
+        if (!psrfits_cards_read(cards, path, fd, length, at, error))
+            return FALSE;
+        g_autofree char *kind = psrfits_cards_text(cards, "XTENSION");
+        g_autofree char *name = psrfits_cards_text(cards, "EXTNAME");
+        if (g_strcmp0(kind, "BINTABLE") == 0 && g_strcmp0(name, "SUBINT") == 0)
+            return TRUE;
+    }
+    return refuse(path, error, "wants a table SUBINT, but is given none");
+}
+
 gboolean
-psrfits_table_read(PsrfitsTable *table, const char *path, int fd, GError **error)
+psrfits_table_read(PsrfitsTable *table, const char *path, int fd, gint64 length, GError **error)
 {
     static const char magic[] = "SIMPLE  =";
     char first[sizeof magic - 1];
-    fitsfile *file = NULL;
-    int status = 0, closing = 0;
+    g_auto(PsrfitsCards) cards = {0};
     if (!ct_file_read(path, fd, 0, first, sizeof first, error))
         return FALSE;
     if (memcmp(first, magic, sizeof first) != 0)
         return refuse(path, error, "wants a FITS file, which begins with %s", magic);
-    g_autofree char *name = g_strdup_printf("/proc/self/fd/%d", fd);
-    psrfits_begin();
-    fits_open_diskfile(&file, name, READONLY, &status);
-    const gboolean good = file && status == 0
-                              ? read_headers(table, path, file, error)
-                              : psrfits_error(error, path, "can't be read as FITS", status);
-    if (file)
-        fits_close_file(file, &closing);
-    psrfits_end();
-    return good;
+    if (!psrfits_cards_read(&cards, path, fd, length, 0, error) || !check_kind(&cards, error))
+        return FALSE;
+    read_primary(table, &cards);
+    if (!find_table(&cards, fd, length, error) || !read_columns(table, &cards, error))
+        return FALSE;
+    read_shape(table, &cards);
+    return TRUE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the headers of a PSRFITS file in search mode say. The CFITSIO library reads them; nothing of
- * its own stays. After the PSRFITS definition, version 6.1 (G. Hobbs et al., CSIRO). */
+/* What the headers of a PSRFITS file in search mode say. After the PSRFITS definition, version 6.1
+ * (G. Hobbs et al., CSIRO). */
 #pragma once
 
 #include <glib.h>
@@ -43,9 +43,10 @@ typedef struct {
     char *products, *telescope, *source, *project, *observer, *ra, *dec;
 } PsrfitsTable;
 
-/* Reads the headers of an open file, which `path` names in messages. Fails if it is not in search
- * mode, or a column is not within the row. `table` must be zero, and is to be cleared in either
- * case. */
-gboolean psrfits_table_read(PsrfitsTable *table, const char *path, int fd, GError **error);
+/* Reads the headers of an open file of `length` bytes, which `path` names in messages. Fails if it
+ * is not in search mode, or a column is not within the row. `table` must be zero, and is to be
+ * cleared in either case. */
+gboolean psrfits_table_read(PsrfitsTable *table, const char *path, int fd, gint64 length,
+                            GError **error);
 void psrfits_table_clear(PsrfitsTable *table);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsrfitsTable, psrfits_table_clear)

@@ -385,7 +385,7 @@ class Source(graphs.GraphTest):
                 (make(rows, primary={"OBS_MODE": "PSR"}), "wants OBS_MODE SEARCH, for data of other "
                  "modes are folded, but is given PSR"),
                 (make(rows, primary={"OBS_MODE": None}), "but is given none"),
-                (make(rows, EXTNAME="HISTORY"), "wants a table SUBINT: "),
+                (make(rows, EXTNAME="HISTORY"), "wants a table SUBINT, but is given none"),
                 (make(rows, NBITS=3), "wants NBITS 1, 2, 4 or 8 in DATA of type B, 16 of I or 32 of E"),
                 (make(rows, NBITS=16), "but is given NBITS 16 of B, SIGNINT 0 and TZERO 0"),
                 (make(rows, NBITS="*"), "wants NBITS of 1 to 32, but is given none"),
@@ -401,14 +401,19 @@ class Source(graphs.GraphTest):
                 (make(rows, TBIN=0.0), "wants TBIN in seconds, but is given 0"),
                 (make(rows, TBIN=1e-300), "wants TBIN in seconds, but is given 1e-300"),
                 (make(rows, TSCAL5=2.0), "wants column DATA without TSCAL, but is given 2"),
-                (make(rows, NAXIS1=10), "in.sf: "),
+                (make(rows, NAXIS1=10), "wants columns that are as long as their rows, NAXIS1 10 bytes, but is "
+                 "given column 2 beyond them: 1 elements at byte 8"),
+                (make(rows, TFORM5="1" * 60 + "B"), "wants columns that are as long as their rows"),
+                (make(rows, TFORM5="32Z"), "wants TFORM5 of FITS, but is given 32Z"),
+                (make(rows, TFIELDS=5000), "TFIELDS of 0 to 999, but is given "),
                 (make(rows, primary={"STT_SMJD": 1e300}), "wants STT_IMJD, STT_SMJD and STT_OFFS as a "
                  "day and seconds of it"),
                 (make([{**row, "DAT_FREQ": [1, 2, math.inf, 3]} for row in rows]),
                  "wants DAT_FREQ of numbers, but is given inf"),
                 (b"\x1f\x8b" + bytes(100), "wants a FITS file, which begins with SIMPLE"),
-                (b"SIMPLE  =", "in.sf: can't be read as FITS: "),
-                (make(rows)[:4000], "in.sf: ")):
+                (b"SIMPLE  =", "byte 0: wants a header of FITS up to its END, but is given 9 bytes"),
+                (make(rows)[:4000], "byte 2880: wants a header of FITS up to its END, but is given 1120 "
+                 "bytes without one")):
             with self.subTest(message):
                 self.put(made)
                 error = self.fail_source({"path": "in.sf"})
