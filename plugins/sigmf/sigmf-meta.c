@@ -280,10 +280,12 @@ sigmf_meta_parse(SigmfMeta *meta, const char *path, const char *text, gsize n, G
     g_autoptr(GError) cause = NULL;
     if (!check_depth(path, text, n, error))
         return FALSE;
-    if (!g_utf8_validate(text, (gssize)n, NULL) ||
+    if (n == 0 || !g_utf8_validate(text, (gssize)n, NULL) ||
         !json_parser_load_from_data(parser, text, (gssize)n, &cause)) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s: wants JSON: %s", path,
-                    cause ? cause->message : "it is not UTF-8");
+                    cause    ? cause->message
+                    : n == 0 ? "it is empty"
+                             : "it is not UTF-8");
         return FALSE;
     }
     JsonNode *node = json_parser_get_root(parser);

@@ -189,7 +189,8 @@ class Made(Recording):
                 error = self.fail()
                 self.assertIn(meta + message, error)
                 self.assertRegex(error, r"^graph.yaml:\d+:\d+: node 'in': in.sigmf-meta: ")
-        for text, message in (("{", "wants JSON: "), ("[]", "wants an object with an object 'global'"),
+        for text, message in (("{", "wants JSON: "), ("", "wants JSON: it is empty"),
+                              ("[]", "wants an object with an object 'global'"),
                               ('{"global": 3}', "wants an object with an object 'global'"),
                               ('{"global": {"core:datatype": "ci8"}, "captures": 3}',
                                "captures wants a list"),

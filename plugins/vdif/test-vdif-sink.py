@@ -166,6 +166,14 @@ class Sink(recordings.RecordingTest):
         np.testing.assert_array_equal(back, np.load(self.folder / "same.npy"))
         self.assertEqual(beside["sample_rate"], 6464)
 
+    def test_wide(self):
+        """A frame has at least one sample, however many bytes that has."""
+        codes = self.put_levels([("time", 3), ("subband", 8192)], 8, False)
+        self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": 8})
+        frames = self.read()
+        self.assertEqual(len(frames), 3)
+        np.testing.assert_array_equal(self.join(frames, 1).ravel(), codes.ravel())
+
     def test_stations(self):
         """Labels become stations, and labels again."""
         self.put_levels([("time", 3200), {"name": "station", "length": 3,

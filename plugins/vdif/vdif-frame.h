@@ -51,8 +51,8 @@ gint vdif_ref_epoch(gint64 unix_second);
 guint32 vdif_seconds(guint ref_epoch, gint64 unix_second);
 /* Writes VDIF_HEADER_BYTES: a header of EDV 1, if that can have the rate, else of EDV 0. */
 void vdif_header_write(const VdifHeader *header, guint8 *bytes);
-/* The code of 1, 2, 4, 8 or 16 bits whose value is nearest; NaN is 0. Values beyond the last level
- * have its code. */
+/* The code of 1, 2, 4, 8 or 16 bits whose value is nearest; NaN has code 0. Values beyond the last
+ * level have its code. */
 guint vdif_code(guint bits, gfloat value);
 
 /* The decoding of a stream's payloads. A payload consists of words of 32 bits, little-endian, each

@@ -187,7 +187,8 @@ choose_size(const CtParams *given, const CtStream *stream, Frames *frames, GErro
     const gint64 sample_bits = frames->n_channels * frames->n_parts * frames->bits;
     const gint64 length = stream->axes[ct_stream_axis(stream, "time")].length;
     const gboolean is_given = ct_params_has(given, "frame_samples");
-    gint64 n = is_given ? ct_params_int(given, "frame_samples") : USUAL_BYTES * 8 / sample_bits;
+    gint64 n =
+        is_given ? ct_params_int(given, "frame_samples") : MAX(1, USUAL_BYTES * 8 / sample_bits);
     while (!is_given && n > 1 && !fits(frames, length, n))
         n--;
     if (n < 1 || !fits(frames, length, n)) {

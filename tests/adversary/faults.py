@@ -69,6 +69,15 @@ GRAPHS = {
         "s": {"stage": "sigproc.sink", "from": "t", "path": "s-%i.fil", "rotate_time": "0.2 ms"},
         "t": {"stage": "generate", "type": "f32", "sample_rate": "1 MHz", "samples": 700,
               "first_frequency": "1 MHz"}},
+    "recorders": {
+        "a": {**ARRAY, "epoch": 1656466200},
+        "b": {"stage": "file.source", "path": "in.npy", "layout": "i8[time subband pol]",
+              "sample_rate": "1 MHz"},
+        "d": {"stage": "dada.sink", "from": "b", "path": "d-%i.dada", "rotate_samples": 200},
+        "g": {"stage": "guppi.sink", "from": "a", "path": "g-%i.raw", "block_samples": 90,
+              "rotate_samples": 180},
+        "v": {"stage": "vdif.sink", "from": "a", "path": "v-%i.vdif", "threads": "station",
+              "frame_samples": 20, "rotate_samples": 200}},
     "array": {
         "a": ARRAY, "p": {"stage": "power", "from": "a"},
         "i": {"stage": "integrate", "from": "p", "length": 7}, "o": sink("i", "i.raw"),
