@@ -143,8 +143,8 @@ test_tails(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         {100, 1, 1, "false", 100}, {100, 10, 10, "false", 10}, {100, 12, 10, "false", 9},
         {100, 101, 7, "false", 0}, {100, 100, 7, "false", 1},  {0, 1, 1, "false", 0},
         {100, 1, 30, "false", 4},  {100, 1, 30, "true", 4},    {90, 30, 30, "true", 3},
-        {0, 30, 30, "true", 0},    {1, 30, 30, "true", 1},     {-1, 12, 10, "false", -1},
-        {-1, 12, 10, "true", -1},
+        {0, 30, 30, "true", 0},    {1, 30, 30, "true", 0},     {3, 30, 30, "true", 1},
+        {-1, 12, 10, "false", -1}, {-1, 12, 10, "true", -1},
     };
     for (guint i = 0; i < G_N_ELEMENTS(tails); i++) {
         const Tail *tail = &tails[i];
