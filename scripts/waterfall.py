@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scripts/waterfall.py ARRAY PICTURE [AXIS=INDEX …]
 
-Draws power over time and frequency from a file of file.sink or sigproc.sink (float, 8 or 16 bits)
-with the PATH.json beside it, and the spectrum averaged over time: decibels over its median. Invalid
+Draws power over time and frequency from a file of file.sink or sigproc.sink (.npy, .raw, .fil or
+.tim, of real samples of at least 8 bits) with the PATH.json beside it, and the spectrum averaged over time: decibels over its median. Invalid
 samples, which are 0, stay blank. Of every other axis, element 0 is drawn, or the one that is given:
 stokes=1. PICTURE ends in .png or .svg. Needs the Debian package python3-matplotlib."""
 import json
@@ -15,13 +15,20 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # pylint: disable=wrong-import-position
 import numpy as np  # pylint: disable=wrong-import-position
 
+ENDINGS = (".npy", ".raw", ".fil", ".tim")
 TYPES = {"f32": "<f4", "f64": "<f8", "u8": "u1", "i8": "i1", "i16": "<i2", "u32": "<u4"}
 
 
 def read(path, indices):
     """Samples [time channel] with NaN where there are none, the axes of both, the description."""
-    with open(f"{path}.json", encoding="utf-8") as text:
-        described = json.load(text)
+    if not path.endswith(ENDINGS):
+        sys.exit(f"{path}: wants a file of file.sink or sigproc.sink ({', '.join(ENDINGS)})")
+    try:
+        with open(f"{path}.json", encoding="utf-8") as text:
+            described = json.load(text)
+    except OSError as error:
+        sys.exit(f"{path}.json: can't be opened: {error.strerror}. Only files that Cornerturn wrote can be "
+                 "drawn; sigproc.source and sigproc.sink copy others")
     kind, names = described["layout"].rstrip("]").split("[")
     names = names.split()
     if kind not in TYPES or len(set(names)) < len(names):
@@ -32,9 +39,13 @@ def read(path, indices):
         sys.exit(f"{path}: wants the axes time and channel, but is given {' '.join(names)}")
     shape = [axes[name]["length"] for name in names]
     n_samples = int(np.prod(shape))
+    n_bytes = n_samples * np.dtype(TYPES[kind]).itemsize
     with open(path, "rb") as file:
-        bytes_ = file.read()[-n_samples * np.dtype(TYPES[kind]).itemsize:]
-    array = np.frombuffer(bytes_, TYPES[kind]).reshape(shape)
+        bytes_ = file.read()
+    if n_bytes > len(bytes_) or len(bytes_) != described["bytes"]:
+        sys.exit(f"{path}: wants whole bytes for a sample, and the {described['bytes']} bytes of PATH.json, "
+                 f"but has {len(bytes_)}")
+    array = np.frombuffer(bytes_[-n_bytes:], TYPES[kind]).reshape(shape)
     place = tuple(slice(None) if name in ("time", "channel") else indices.get(name, 0)
                   for name in names)
     array = array[place] if names.index("time") < names.index("channel") else array[place].T

@@ -51,17 +51,32 @@ is_same_stream(const CtArrayPart *a, const CtArrayPart *b)
     return same;
 }
 
-static char *
-describe_part(const CtArrayPart *part)
+/* What files of one stream have in common, one text for each fact. */
+static GPtrArray *
+list_facts(const CtArrayPart *part)
 {
     const CtStream *stream = &part->stream;
-    g_autofree char *layout = ct_layout_to_string(&part->file.layout);
+    GPtrArray *facts = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *axes = ct_stream_describe(stream);
-    return g_strdup_printf("%s: %s; %.12g samples per second, %.12g Hz", layout, axes,
-                           ct_stream_sample_rate(stream),
-                           stream->n_axes > 1 && stream->axes[1].coordinate.unit
-                               ? ct_stream_coordinate(stream, 1, 0, 0)
-                               : stream->frequency);
+    g_ptr_array_add(facts, ct_layout_to_string(&part->file.layout));
+    g_ptr_array_add(facts,
+                    g_strdup_printf("%.15g samples per second, %" G_GINT64_FORMAT " ticks a sample",
+                                    ct_stream_sample_rate(stream), stream->ticks_per_sample));
+    g_ptr_array_add(facts, g_strdup(stream->epoch == CT_NO_EPOCH ? "no UTC" : "a known UTC"));
+    g_ptr_array_add(facts, g_strdup(part->file.has_start ? "a start" : "no start"));
+    g_ptr_array_add(facts, stream->has_frequency ? g_strdup_printf("%.15g Hz", stream->frequency)
+                                                 : g_strdup("no frequency"));
+    for (guint a = 0; a < stream->n_axes; a++) {
+        const CtAxis *axis = &stream->axes[a];
+        const CtCoordinate *at = &axis->coordinate;
+        if (strcmp(axis->name, "time") != 0)
+            g_ptr_array_add(facts, g_strdup_printf("'%s' of %" G_GINT64_FORMAT
+                                                   " from %.15g %s in steps of %.15g",
+                                                   axis->name, axis->length, at->first,
+                                                   at->unit ? at->unit : "(no unit)", at->step));
+    }
+    g_ptr_array_add(facts, g_strdup_printf("%s, their labels and tables of coordinates", axes));
+    return facts;
 }
 
 static gboolean
@@ -78,12 +93,15 @@ check_alike(const CtArrays *arrays, GError **error)
         }
         if (is_same_stream(first, part))
             continue;
-        g_autofree char *wanted = describe_part(first);
-        g_autofree char *is = describe_part(part);
+        g_autoptr(GPtrArray) wanted = list_facts(first);
+        g_autoptr(GPtrArray) is = list_facts(part);
+        guint i = 0;
+        while (i + 1 < MIN(wanted->len, is->len) && g_str_equal(wanted->pdata[i], is->pdata[i]))
+            i++;
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                    "%s: wants axes, coordinates and clock as %s has them (%s), but is given others"
-                    " (%s)",
-                    part->path, first->path, wanted, is);
+                    "%s: wants axes, coordinates and clock as %s has them: %s, but is given %s",
+                    part->path, first->path, (char *)wanted->pdata[i],
+                    g_str_equal(wanted->pdata[i], is->pdata[i]) ? "others" : (char *)is->pdata[i]);
         return FALSE;
     }
     return TRUE;

@@ -27,7 +27,7 @@ class Sequences(graphs.GraphTest):
             return
         lengths = [{"name": axis, "length": n} for axis, n in zip(axes.split(), array.shape)]
         text = {"layout": f"f32[{axes}]", "type": "f32", "axes": lengths, "ticks_per_second": [6, 1],
-                "ticks_per_sample": TICKS, "start": start, "epoch": epoch, **more}
+                "ticks_per_sample": TICKS, "start": start, **({"epoch": epoch} if epoch else {}), **more}
         (self.folder / f"{name}.json").write_text(json.dumps(text))
 
     def arrays(self, *lengths):
@@ -108,7 +108,9 @@ class Sequences(graphs.GraphTest):
                                           "1.npy, but is given a start that is 0.166666667 s from "
                                           "one"),
                 (TICKS * 6, 1000, {"ticks_per_second": [7, 1]},
-                 "2.npy: wants axes, coordinates and clock as 1.npy has them"),
+                 "2.npy: wants axes, coordinates and clock as 1.npy has them: 2 samples per second, 3 ticks a "
+                 "sample, but is given 2.33333333333333 samples per second, 3 ticks a sample"),
+                (TICKS * 6, None, {}, "as 1.npy has them: a known UTC, but is given no UTC"),
                 (TICKS * 6, 1000, {"validity": {"axes": ["pol"]}},
                  "2.npy: wants axes, coordinates and clock as 1.npy has them"),
                 (2**62, 2**61, {"ticks_per_second": [6, 1]},

@@ -304,7 +304,8 @@ class Sink(recordings.RecordingTest):
                 ("f32", [("time", 3200)], {}, {"bits": 3},
                  "parameter 'bits': wants 1, 2, 4, 8 or 16, but is given 3"),
                 ("i8", [("time", 3200)], {}, {"bits": 2},
-                 "parameter 'bits': wants the 8 of i8, but is given 2 (quantise gives samples fewer)"),
+                 "parameter 'bits': wants the 8 of i8, but is given 2 (as cf32 or f32, samples "
+                 "can have fewer)"),
                 ("f32", [("time", 3200)], {"epoch": None}, {},
                  "wants a stream that knows its UTC, but is given one without an epoch"),
                 ("f32", [("time", 3200)], {"ticks_per_second": [100, 3]}, {},
@@ -320,10 +321,10 @@ class Sink(recordings.RecordingTest):
                 ("f32", [("time", 3201)], {}, {},
                  "parameter 'frame_samples': wants samples that fill words of 8 bytes (of 2 bits each) "
                  "and, in whole frames, the 16000000 of a second, the 0 before the stream in its first "
-                 "second and the 3201 of the stream, but is given none that does"),
+                 "second and the 3201 of the stream, with at most 16777216 frames a second, but is given none that does"),
                 ("f32", [("time", 3200)], {"start": 33}, {"frame_samples": 32},
-                 "the 33 before the stream in its first second and the 3200 of the stream, but is given "
-                 "32"),
+                 "the 33 before the stream in its first second and the 3200 of the stream, with at "
+                 "most 16777216 frames a second, but is given 32"),
                 ("f32", [("time", 3200)], {}, {"station": "Eff"},
                  "parameter 'station': wants two letters or digits, or a number below 65536, but is "
                  "given 'Eff'"),

@@ -127,7 +127,7 @@ choose_bits(const CtParams *given, CtType type, Frames *frames, GError **error)
     if (!is_float && bits != info->part_bits)
         return ct_params_error(given, "bits", error,
                                "wants the %u of %s, but is given %" G_GINT64_FORMAT
-                               " (quantise gives samples fewer)",
+                               " (as cf32 or f32, samples can have fewer)",
                                info->part_bits, info->name, bits);
     frames->bits = (guint)bits;
     frames->n_parts = info->is_complex ? 2 : 1;
@@ -201,9 +201,9 @@ choose_size(const CtParams *given, const CtStream *stream, Frames *frames, GErro
                                "wants samples that fill words of 8 bytes (of %" G_GINT64_FORMAT
                                " bits each) and, in whole frames, the %" G_GINT64_FORMAT
                                " of a second, the %" G_GINT64_FORMAT
-                               " before the stream in its first second%s, but is "
-                               "given %s",
-                               sample_bits, frames->rate, frames->begin, whole, is);
+                               " before the stream in its first second%s, with at most %d frames a "
+                               "second, but is given %s",
+                               sample_bits, frames->rate, frames->begin, whole, MOST_FRAMES, is);
     }
     frames->n = n;
     frames->payload_bytes = n * sample_bits / 8;

@@ -150,6 +150,12 @@ class Vdif(Filterbank):
         self.make_recording()
         self.run_pipeline("vdif-filterbank.yaml")
         self.assertEqual(self.draw("scan.fil"), (810, 405))
+        for name, message in (("scan.vdif", "wants a file of file.sink or sigproc.sink (.npy, .raw, .fil, .tim)"),
+                              ("other.fil", "other.fil.json: can't be opened: No such file")):
+            done = subprocess.run([graphs.SOURCE_ROOT / "scripts" / "waterfall.py", name, "x.png"],
+                                  cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(message, done.stderr)
 
 
 if __name__ == "__main__":
