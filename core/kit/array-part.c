@@ -3,9 +3,8 @@
 #include "array-source-private.h"
 #include "cornerturn/packets.h"
 #include "reserved.h"
-#include "sidecar-read.h"
+#include "sidecar-merge.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -180,42 +179,6 @@ take_gaps(CtArrayPart *part, CtSidecar *sidecar, const char *lanes)
     sidecar->invalid = 0;
 }
 
-/* Warns of invalid samples that are read as valid, and of a stream that has not ended. */
-static void
-warn_of_losses(const CtParams *given, const char *param, const char *path, const CtSidecar *sidecar)
-{
-    if (sidecar->invalid > 0)
-        ct_params_warn(given, param,
-                       "%" G_GINT64_FORMAT " samples are invalid, as %s.json says, but are read as "
-                       "valid: it does not say which of this array's they are",
-                       sidecar->invalid, path);
-    if (sidecar->interrupted)
-        ct_params_warn(given, param,
-                       "the run that wrote %s was interrupted, as %s.json says: the array is read "
-                       "as a whole stream",
-                       path, path);
-}
-
-G_GNUC_PRINTF(3, 4)
-static gboolean
-contradicts(const CtArrayPart *part, GError **error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    g_autofree char *what = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
-    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                "%s: wants a header that agrees with %s.json, but is given %s", part->path,
-                part->path, what);
-    return FALSE;
-}
-
-static gboolean
-is_near(gdouble a, gdouble b)
-{
-    return fabs(a - b) <= 1e-10 * fmax(fabs(a), fabs(b));
-}
-
 /* The seconds from the epoch of `from` to the first sample of `stream`. */
 static gdouble
 seconds_after(const CtStream *from, const CtStream *stream)
@@ -226,89 +189,19 @@ seconds_after(const CtStream *from, const CtStream *stream)
     return whole + (gdouble)stream->start * (gdouble)stream->rate_den / (gdouble)stream->rate_num;
 }
 
-/* Adds the header's clock, unless PATH.json has it. */
+/* Checks that the header's start is that of PATH.json. */
 static gboolean
-merge_clock(CtArrayPart *part, const CtStream *header, GError **error)
+check_start(const CtArrayPart *part, const CtStream *header, GError **error)
 {
-    CtStream *stream = &part->stream;
-    if (header->rate_num == 0)
-        return TRUE;
-    if (stream->rate_num == 0) {
-        stream->rate_num = header->rate_num;
-        stream->rate_den = header->rate_den;
-        stream->ticks_per_sample = header->ticks_per_sample;
-        stream->start = header->start;
-        stream->epoch = header->epoch;
-        return TRUE;
-    }
-    const gdouble rate = ct_stream_sample_rate(header), said = ct_stream_sample_rate(stream);
-    if (!is_near(rate, said))
-        return contradicts(part, error, "%.12g instead of %.12g samples per second", rate, said);
-    if (!part->file.has_start || (header->epoch == CT_NO_EPOCH) != (stream->epoch == CT_NO_EPOCH))
+    const CtStream *stream = &part->stream;
+    if (header->rate_num == 0 || !part->file.has_start ||
+        (header->epoch == CT_NO_EPOCH) != (stream->epoch == CT_NO_EPOCH))
         return TRUE;
     /* A tick more, for the header's start is a whole number of its ticks. */
     const gdouble late = seconds_after(stream, header) - seconds_after(stream, stream);
     const gdouble tick = (gdouble)header->rate_den / (gdouble)header->rate_num;
     return fabs(late) <= part->file.start_error + tick ||
-           contradicts(part, error, "a start that is %.3g s later", late);
-}
-
-/* Adds what the header says of an axis, unless PATH.json has it. */
-static gboolean
-merge_axis(CtArrayPart *part, CtAxis *axis, const CtAxis *header, GError **error)
-{
-    CtCoordinate *has = &axis->coordinate;
-    const CtCoordinate *from = &header->coordinate;
-    if (header->labels && !axis->labels)
-        ct_axis_take_labels(axis, ct_labels_ref(header->labels));
-    axis->loses |= header->loses;
-    if (!from->unit)
-        return TRUE;
-    if (!has->unit) {
-        *has = *from;
-        has->table = from->table ? g_bytes_ref(from->table) : NULL;
-        return TRUE;
-    }
-    const CtStream *stream = &part->stream;
-    CtStream one = {.n_axes = 1, .axes = {*header}};
-    const guint a = (guint)(axis - stream->axes);
-    gboolean same = has->unit == from->unit && !has->parent == !from->parent;
-    for (gint64 i = 0; i < axis->length && same && !from->parent; i++)
-        same = is_near(ct_stream_coordinate(stream, a, i, 0), ct_stream_coordinate(&one, 0, i, 0));
-    return same || contradicts(part, error, "other coordinates of axis '%s'", axis->name);
-}
-
-/* Completes the stream that PATH.json describes by what the header says. Axes that the array lacks
- * are dropped; those of other lengths lose their coordinates. */
-static gboolean
-merge(CtArrayPart *part, const CtStream *header, GError **error)
-{
-    CtStream *stream = &part->stream;
-    for (guint a = stream->n_axes; a-- > 0;) {
-        const gint of = ct_stream_axis(header, stream->axes[a].name);
-        if (of < 0 || header->axes[of].length != stream->axes[a].length)
-            ct_stream_remove_axis(stream, stream->axes[a].name);
-    }
-    for (guint a = 0; a < header->n_axes; a++)
-        if (ct_stream_axis(stream, header->axes[a].name) < 0)
-            ct_stream_add_axis(stream, header->axes[a].name, header->axes[a].length);
-    for (guint a = 0; a < header->n_axes; a++) {
-        CtAxis *axis = &stream->axes[ct_stream_axis(stream, header->axes[a].name)];
-        if (!merge_axis(part, axis, &header->axes[a], error))
-            return FALSE;
-    }
-    stream->type = header->type;
-    if (header->has_frequency && stream->has_frequency &&
-        !is_near(header->frequency, stream->frequency))
-        return contradicts(part, error, "%.12g instead of %.12g Hz", header->frequency,
-                           stream->frequency);
-    if (header->has_frequency && !stream->has_frequency) {
-        stream->has_frequency = TRUE;
-        stream->frequency = header->frequency;
-    }
-    if (header->observation && !stream->observation)
-        ct_stream_take_observation(stream, ct_observation_ref(header->observation));
-    return merge_clock(part, header, error);
+           ct_sidecar_contradicts(part->path, error, "a start that is %.3g s later", late);
 }
 
 static gboolean
@@ -338,7 +231,9 @@ read_array(CtArrayPart *part, const CtArraySource *source, const CtParams *given
     const gboolean has_clock = part->stream.rate_num > 0;
     if (!source->open(file, given, header, error) ||
         !CT_RESERVED_CHECK(source->name, CtArrayFile, file, error) ||
-        !check_axes(part, header, error) || !merge(part, header, error))
+        !check_axes(part, header, error) ||
+        !ct_sidecar_merge(part->path, &part->stream, header, error) ||
+        !check_start(part, header, error))
         return FALSE;
     file->said_layout = NULL;
     file->has_start |= has_clock;
@@ -348,45 +243,25 @@ read_array(CtArrayPart *part, const CtArraySource *source, const CtParams *given
             return fault(source, error, "the gaps of a file have other lanes than its stream");
         part->gaps = g_steal_pointer(&file->gaps);
     }
-    warn_of_losses(given, source->files, part->path, &sidecar);
+    ct_sidecar_warn(&sidecar, part->path, given, source->files, "valid");
     return check_layout(part, source, error) && measure(part, source, error);
 }
 
-static gboolean
-file_error(const char *path, GError **error)
-{
-    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: can't be read: %s", path, g_strerror(errno));
-    return FALSE;
-}
-
-/* A sink that replaces array and PATH.json removes the old text before the old array, and writes
- * the new text after the new array. So a text belongs to the array if the array is the same file
- * before and after the text is read. */
 gboolean
 ct_array_part_open(CtArrayPart *part, const CtArraySource *source, const CtParams *given,
                    GError **error)
 {
-    struct stat before, after;
+    struct stat status;
     ct_stream_init(&part->stream);
     part->file = (CtArrayFile){.path = part->path, .fd = ct_file_open(part->path, error)};
     if (part->file.fd < 0)
         return FALSE;
-    if (fstat(part->file.fd, &before) != 0)
-        return file_error(part->path, error);
-    part->file.length = before.st_size;
+    if (fstat(part->file.fd, &status) != 0)
+        return ct_file_error(error, part->path, "can't be read");
+    part->file.length = status.st_size;
     CtStream header;
     ct_stream_init(&header);
     const gboolean good = read_array(part, source, given, &header, error);
     ct_stream_clear(&header);
-    if (!good)
-        return FALSE;
-    if (stat(part->path, &after) != 0)
-        return file_error(part->path, error);
-    if (before.st_dev == after.st_dev && before.st_ino == after.st_ino)
-        return TRUE;
-    g_set_error(
-        error, CT_ERROR, CT_ERROR_IO,
-        "%s: wants an array that does not change, but it has been replaced while it was opened",
-        part->path);
-    return FALSE;
+    return good && ct_sidecar_check_file(part->path, part->file.fd, error);
 }

@@ -4,6 +4,7 @@
 #include "array-source-private.h"
 #include "file-names.h"
 #include "reserved.h"
+#include "sidecar-merge.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,31 +25,11 @@ ct_arrays_close(CtArrays *arrays)
 
 /* ---- several files ---- */
 
-/* Whether two axes, other than time, have the same length, coordinates and lanes. */
-static gboolean
-is_same_axis(const CtAxis *a, const CtAxis *b)
-{
-    const CtCoordinate *x = &a->coordinate, *y = &b->coordinate;
-    return a->name == b->name && a->length == b->length && a->loses == b->loses &&
-           x->unit == y->unit && x->first == y->first && x->step == y->step &&
-           x->parent == y->parent && !x->table == !y->table &&
-           (!x->table || g_bytes_equal(x->table, y->table)) &&
-           ct_labels_equal(a->labels, b->labels);
-}
-
 static gboolean
 is_same_stream(const CtArrayPart *a, const CtArrayPart *b)
 {
-    const CtStream *x = &a->stream, *y = &b->stream;
-    gboolean same = ct_layout_equal(&a->file.layout, &b->file.layout) && x->n_axes == y->n_axes &&
-                    x->rate_num == y->rate_num && x->rate_den == y->rate_den &&
-                    x->ticks_per_sample == y->ticks_per_sample &&
-                    (x->epoch == CT_NO_EPOCH) == (y->epoch == CT_NO_EPOCH) &&
-                    x->has_frequency == y->has_frequency && x->frequency == y->frequency &&
-                    a->file.has_start == b->file.has_start;
-    for (guint i = 0; i < x->n_axes && same; i++)
-        same = strcmp(x->axes[i].name, "time") == 0 || is_same_axis(&x->axes[i], &y->axes[i]);
-    return same;
+    return ct_layout_equal(&a->file.layout, &b->file.layout) &&
+           ct_sidecar_is_alike(&a->stream, &b->stream) && a->file.has_start == b->file.has_start;
 }
 
 /* What files of one stream have in common, one text for each fact. */

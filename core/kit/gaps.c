@@ -116,6 +116,15 @@ first_after(const CtGap *gaps, gsize n, gint64 at)
 }
 
 gboolean
+ct_gaps_has(const CtGaps *gaps, gint64 lane, gint64 first, gint64 n)
+{
+    gsize n_gaps;
+    const CtGap *of_lane = ct_gaps_of_lane(gaps, lane, &n_gaps);
+    const gsize i = first_after(of_lane, n_gaps, first);
+    return i < n_gaps && of_lane[i].first < first + n;
+}
+
+gboolean
 ct_gaps_apply(const CtGaps *gaps, gint64 first, gint64 n, guint8 *validity, gint64 stride)
 {
     gboolean any = FALSE;

@@ -353,20 +353,25 @@ find_ends(CtPackets *packets)
     }
 }
 
-/* Drops the flagged packets, and sets where each lane begins. */
+/* Puts the flagged packets apart, and sets where each lane begins. */
 static void
 index_lanes(CtPackets *packets)
 {
     guint kept = 0, lane = 0;
+    g_clear_pointer(&packets->flagged, g_array_unref);
     packets->lane_begin = g_renew(guint, packets->lane_begin, packets->n_lanes + 1);
     for (guint i = 0; i < packets->packets->len; i++) {
         const CtPacket packet = *packet_at(packets, i);
         for (; lane <= packet.lane; lane++)
             packets->lane_begin[lane] = kept;
-        if (packet.flagged)
-            count(packets, i, CT_PACKETS_FLAGGED);
-        else
+        if (!packet.flagged) {
             *packet_at(packets, kept++) = packet;
+            continue;
+        }
+        count(packets, i, CT_PACKETS_FLAGGED);
+        if (!packets->flagged)
+            packets->flagged = g_array_new(FALSE, FALSE, sizeof(CtPacket));
+        g_array_append_val(packets->flagged, packet);
     }
     for (; lane <= packets->n_lanes; lane++)
         packets->lane_begin[lane] = kept;
@@ -448,4 +453,22 @@ ct_packets_validity(const CtPackets *packets, guint lane, gint64 begin, gint64 n
         valid += to - from;
     }
     return valid < n;
+}
+
+void
+ct_packets_unflag(CtPackets *packets,
+                  gboolean (*is_known)(const CtPacket *packet, gconstpointer data),
+                  gconstpointer data)
+{
+    g_autoptr(GArray) flagged = g_steal_pointer(&packets->flagged);
+    for (guint i = 0; flagged && i < flagged->len; i++) {
+        CtPacket packet = g_array_index(flagged, CtPacket, i);
+        packet.flagged = !is_known(&packet, data);
+        packets->counts[CT_PACKETS_FLAGGED]--;
+        g_array_append_val(packets->packets, packet);
+    }
+    if (!flagged)
+        return;
+    g_array_sort(packets->packets, compare_packets);
+    index_lanes(packets);
 }

@@ -44,3 +44,9 @@ void ct_packet_scan_seek(CtPacketScan *scan);
  * it in its lane does not have. There may be none. */
 void ct_packets_bounds(const CtPackets *packets, const CtPacket *packet, gint64 *begin,
                        gint64 *end);
+
+/* Uses the flagged packets, once arranged, of which `is_known` says that other validity than their
+ * flag is known. */
+void ct_packets_unflag(CtPackets *packets,
+                       gboolean (*is_known)(const CtPacket *packet, gconstpointer data),
+                       gconstpointer data);

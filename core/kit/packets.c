@@ -461,6 +461,7 @@ ct_packets_free(CtPackets *packets)
         return;
     g_array_unref(packets->packets);
     g_array_unref(packets->files);
+    g_clear_pointer(&packets->flagged, g_array_unref);
     g_free(packets->lane_begin);
     g_free(packets);
 }

@@ -489,3 +489,18 @@ ct_sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtSideca
     yaml_document_delete(&json.document);
     return good;
 }
+
+gboolean
+ct_sidecar_check_file(const char *path, int fd, GError **error)
+{
+    struct stat opened, there;
+    if (fstat(fd, &opened) != 0 || stat(path, &there) != 0)
+        return ct_file_error(error, path, "can't be read");
+    if (opened.st_dev == there.st_dev && opened.st_ino == there.st_ino)
+        return TRUE;
+    g_set_error(
+        error, CT_ERROR, CT_ERROR_IO,
+        "%s: wants an array that does not change, but it has been replaced while it was opened",
+        path);
+    return FALSE;
+}

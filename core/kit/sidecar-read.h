@@ -21,3 +21,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtSidecar, ct_sidecar_clear)
  * array's file than `bytes`. `sidecar` must be zero, and is to be cleared in either case. */
 gboolean ct_sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtSidecar *sidecar,
                          GError **error);
+
+/* A sink that replaces an array and its PATH.json removes the old text before the old array, and
+ * writes the new text after the new array. So a text belongs to the array if PATH is still the file
+ * that was opened before the text was read, which this checks. */
+gboolean ct_sidecar_check_file(const char *path, int fd, GError **error);

@@ -2,18 +2,60 @@
 /* Sources of recordings: what opening and reading share. */
 #pragma once
 
+#include "cornerturn/kit/gaps.h"
 #include "cornerturn/kit/source.h"
 #include "packets-ahead.h"
+#include "sidecar-read.h"
+
+/* A file's PATH.json. */
+typedef struct {
+    CtStream stream;
+    CtSidecar sidecar; /* without layout: there is none */
+    gint64 stamp;      /* of the first packet that was found in the file */
+    gint64 first;      /* the sample, as stamps count them, that is its first */
+    gint64 n_samples;
+    gboolean has_packets; /* of which some are used, or flagged */
+} CtSourceBeside;
+
+/* An open recording. */
+typedef struct {
+    CtRecording recording;  /* the first member: the same address */
+    GPtrArray *paths;       /* of the files */
+    CtPacketScan **scans;   /* [n_files]; of a source with a `find`, NULL */
+    CtAhead *ahead;         /* loads the packets; NULL: all are arranged */
+    CtSourceBeside *beside; /* [n_files] */
+    CtStream plain;         /* as the packets are described */
+    gint64 first;           /* the stream's first sample, as stamps count them */
+    CtGaps *gaps; /* invalid samples by PATH.json, from `first` on, by the lanes of the stream;
+                     NULL: it lists none */
+} CtSourceOpened;
+
+/* What loads the packets of a recording; NULL: all are there. */
+static inline CtAhead *
+ct_source_ahead(const CtRecording *recording)
+{
+    return ((const CtSourceOpened *)recording)->ahead;
+}
 
 /* Whether the stage has the counters that the kit writes. */
 gboolean ct_source_check_counters(const CtStage *stage, GError **error);
 
-/* Describes the stream of an open recording; it must be clear. */
-gboolean ct_source_describe(CtRecording *recording, const CtParams *given, CtStream *stream,
-                            GError **error);
-
 /* As ct_source_open(); `sizes` NULL: all packets are arranged. */
 CtRecording *ct_source_open_ahead(const CtSource *source, const CtParams *given,
                                   const CtAheadSizes *sizes, GError **error);
-/* What loads the packets of a recording; NULL: all are there. */
-CtAhead *ct_source_ahead(CtRecording *recording);
+
+/* Describes the stream of an open recording of a node; it must be clear. Called once. */
+gboolean ct_source_describe(CtRecording *recording, const CtNode *node, CtStream *stream,
+                            GError **error);
+
+/* Reads the PATH.json of file number `i`, which is open. */
+gboolean ct_source_read_beside(CtSourceOpened *opened, guint i, GError **error);
+/* Notes the first packet of each file; stamps count samples, and packets are not arranged. */
+void ct_source_note_packets(CtSourceOpened *opened);
+/* Describes the stream by `plain` and PATH.json, and sets `first` and `gaps`. */
+gboolean ct_source_merge_beside(CtSourceOpened *opened, const CtNode *node, CtStream *stream,
+                                GError **error);
+void ct_source_clear_beside(CtSourceOpened *opened);
+
+/* The lane of the packets' own stream, `plain`, that a lane of the stream is in. */
+gint64 ct_source_plain_lane(const CtSourceOpened *opened, const CtStream *stream, gint64 lane);

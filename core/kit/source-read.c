@@ -10,16 +10,20 @@ enum { READ_BYTES = 1 << 18 };
 
 typedef struct {
     CtRecording *recording;
+    const CtSourceOpened *opened; /* the same */
     CtUnpack unpack;
     gint64 first;    /* of the stream */
     gint64 position; /* the next sample to produce */
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
     guint64 counted[CT_PACKETS_N_COUNTS]; /* what the node's counters have of the packets' */
-    guint *first_lane;            /* [n_lanes] the stream's first lane of each lane of packets */
-    guint n_axes;                 /* of the stream */
-    gint64 lanes[CT_MAX_AXES];    /* [axis of the stream] its length if it loses data; else 1 */
-    guint positions[CT_MAX_AXES]; /* [axis of the stream] its place in the layout */
+    guint *first_lane;            /* [n_lanes] the first of `plain` of each lane of packets */
+    gint64 n_stream_lanes;        /* of the stream, which may be more than those of `plain` */
+    guint *lane_of;               /* [n_stream_lanes] its lane of packets, */
+    gint64 *like;                 /* and the first lane of the stream with the same one */
+    guint n_axes;                 /* of `plain` */
+    gint64 lanes[CT_MAX_AXES];    /* [axis of `plain`] its length if it loses data; else 1 */
+    guint positions[CT_MAX_AXES]; /* [axis of `plain`] its place in the layout */
     guint8 *bytes;                /* [n_bytes] packets as they are in a file */
     gsize n_bytes;
     const CtPacket *held; /* the first of the packets that `bytes` has; NULL: none */
@@ -34,6 +38,8 @@ ct_source_finish(gpointer state)
         return;
     ct_source_close(reader->recording);
     g_free(reader->first_lane);
+    g_free(reader->lane_of);
+    g_free(reader->like);
     g_free(reader->bytes);
     g_free(reader);
 }
@@ -74,14 +80,40 @@ check_planned(const CtRecording *recording, const CtStream *stream, const CtStre
 static void
 bind_axes(Reader *reader, const CtBinding *output)
 {
-    const CtStream *stream = output->stream;
-    reader->start = stream->start;
-    reader->ticks_per_sample = stream->ticks_per_sample;
-    reader->n_axes = stream->n_axes;
-    for (guint i = 0; i < stream->n_axes; i++) {
-        reader->lanes[i] = stream->axes[i].loses ? stream->axes[i].length : 1;
-        reader->positions[i] = (guint)ct_layout_axis(&output->layout, stream->axes[i].name);
+    const CtStream *plain = &reader->opened->plain;
+    reader->start = output->stream->start;
+    reader->ticks_per_sample = output->stream->ticks_per_sample;
+    reader->n_axes = plain->n_axes;
+    for (guint i = 0; i < plain->n_axes; i++) {
+        reader->lanes[i] = plain->axes[i].loses ? plain->axes[i].length : 1;
+        reader->positions[i] = (guint)ct_layout_axis(&output->layout, plain->axes[i].name);
     }
+}
+
+/* Finds the lane of packets of each lane of the stream. */
+static gboolean
+bind_lanes(Reader *reader, const CtStream *stream, GError **error)
+{
+    const CtRecording *recording = reader->recording;
+    const gint64 n = reader->n_stream_lanes = ct_stream_n_lanes(stream);
+    reader->lane_of = CT_TABLE(guint, n, "lanes", error);
+    reader->like = reader->lane_of ? CT_TABLE(gint64, n, "lanes", error) : NULL;
+    if (!reader->like)
+        return FALSE;
+    g_autofree gint64 *first = g_new(gint64, MAX(recording->n_lanes, 1));
+    for (guint i = 0; i < recording->n_lanes; i++)
+        first[i] = -1;
+    for (gint64 lane = 0; lane < n; lane++) {
+        const gint64 plain = ct_source_plain_lane(reader->opened, stream, lane);
+        guint of = recording->widths ? recording->n_lanes - 1 : (guint)plain;
+        while (recording->widths && of > 0 && reader->first_lane[of] > plain)
+            of--;
+        if (first[of] < 0)
+            first[of] = lane;
+        reader->lane_of[lane] = of;
+        reader->like[lane] = first[of];
+    }
+    return TRUE;
 }
 
 static gboolean
@@ -115,21 +147,24 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     *state = reader;
     if (!recording)
         return FALSE;
+    reader->opened = (const CtSourceOpened *)recording;
     CtStream stream;
     ct_stream_init(&stream);
     const gint64 skip = prepare->nodes[0].skip;
-    gboolean good = ct_source_describe(recording, given, &stream, error);
+    gboolean good = ct_source_describe(recording, &prepare->nodes[0], &stream, error);
     stream.start += skip * stream.ticks_per_sample;
     good = good && check_planned(recording, &stream, output->stream, error);
+    const gint64 length = good ? stream.axes[0].length : 0;
     ct_stream_clear(&stream);
     if (!good)
         return FALSE;
     reader->unpack = is_plain ? source->unpack_plain : source->unpack;
-    reader->first = reader->position = recording->packets->first + skip;
-    reader->end = MIN(recording->packets->end, reader->position + output->stream->axes[0].length);
+    reader->first = reader->position = reader->opened->first + skip;
+    reader->end =
+        MIN(reader->opened->first + length, reader->position + output->stream->axes[0].length);
     bind_axes(reader, output);
     CtAhead *ahead = ct_source_ahead(recording);
-    return allocate(reader, error) &&
+    return allocate(reader, error) && bind_lanes(reader, output->stream, error) &&
            (!ahead || ct_ahead_cut(ahead, reader->first, reader->end, error));
 }
 
@@ -153,14 +188,18 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
         advance->counters[i] += packets->counts[i] - reader->counted[i];
         reader->counted[i] = packets->counts[i];
     }
-    for (guint i = 0; i < recording->n_lanes; i++) {
-        guint8 *lane = out->validity + reader->first_lane[i] * out->validity_stride;
-        if (!ct_packets_validity(packets, i, reader->position, n, lane))
-            continue;
-        out->invalid = TRUE;
-        for (guint k = 1; recording->widths && k < recording->widths[i]; k++)
-            memcpy(lane + k * out->validity_stride, lane, n);
+    for (gint64 lane = 0; lane < reader->n_stream_lanes; lane++) {
+        guint8 *to = out->validity + lane * out->validity_stride;
+        if (reader->like[lane] < lane)
+            memcpy(to, out->validity + reader->like[lane] * out->validity_stride, (gsize)n);
+        else
+            out->invalid |=
+                ct_packets_validity(packets, reader->lane_of[lane], reader->position, n, to);
     }
+    if (reader->opened->gaps)
+        out->invalid |=
+            ct_gaps_apply(reader->opened->gaps, reader->position - reader->opened->first, n,
+                          out->validity, out->validity_stride);
     out->produced = n;
     out->start = reader->start + (reader->position - reader->first) * reader->ticks_per_sample;
     reader->position += n;

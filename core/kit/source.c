@@ -10,31 +10,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct {
-    CtRecording recording; /* the first member: the same address */
-    GPtrArray *paths;      /* of the files */
-    CtPacketScan **scans;  /* [n_files]; of a source with a `find`, NULL */
-    CtAhead *ahead;        /* NULL: all packets are arranged */
-} Opened;
-
-CtAhead *
-ct_source_ahead(CtRecording *recording)
-{
-    return ((Opened *)recording)->ahead;
-}
-
 void
 ct_source_close(CtRecording *recording)
 {
     if (!recording)
         return;
-    Opened *opened = (Opened *)recording;
+    CtSourceOpened *opened = (CtSourceOpened *)recording;
     if (recording->source->clear)
         recording->source->clear(recording->self);
     ct_ahead_free(opened->ahead);
     for (guint i = 0; i < recording->n_files && opened->scans; i++)
         ct_packet_scan_free(opened->scans[i]);
     g_free(opened->scans);
+    ct_source_clear_beside(opened);
     for (guint i = 0; i < recording->n_files; i++)
         if (recording->files[i].fd >= 0)
             close(recording->files[i].fd);
@@ -42,7 +30,7 @@ ct_source_close(CtRecording *recording)
     g_free(recording->self);
     g_free(recording->widths);
     ct_packets_free(recording->packets);
-    g_clear_pointer(&((Opened *)recording)->paths, g_ptr_array_unref);
+    g_clear_pointer(&opened->paths, g_ptr_array_unref);
     g_free(recording);
 }
 
@@ -84,7 +72,7 @@ scan_file(CtRecording *recording, guint i, GError **error)
     CtPacketFormat format = source->format;
     GError *failure = NULL;
     format.data = recording->self;
-    CtPacketScan *scan = ((Opened *)recording)->scans[i] =
+    CtPacketScan *scan = ((CtSourceOpened *)recording)->scans[i] =
         ct_packet_scan_new(recording->packets, file->path, file->fd, i, &format, source->found,
                            recording->self, file->header, &failure);
     if (!scan || (!source->is_lane_a_file &&
@@ -179,7 +167,7 @@ check_members(const CtRecording *recording, GError **error)
 
 /* Reads the recording part by part, or arranges all its packets. */
 static gboolean
-arrange(Opened *opened, const CtAheadSizes *sizes, GError **error)
+arrange(CtSourceOpened *opened, const CtAheadSizes *sizes, GError **error)
 {
     CtRecording *recording = &opened->recording;
     CtPackets *packets = recording->packets;
@@ -212,20 +200,23 @@ CtRecording *
 ct_source_open_ahead(const CtSource *source, const CtParams *given, const CtAheadSizes *sizes,
                      GError **error)
 {
-    Opened *opened = g_new0(Opened, 1);
+    CtSourceOpened *opened = g_new0(CtSourceOpened, 1);
     g_autoptr(CtRecording) recording = &opened->recording;
     recording->source = source;
     recording->self = g_malloc0(MAX(source->self_bytes, 1));
     recording->packets = ct_packets_new();
+    ct_stream_init(&opened->plain);
     opened->paths = ct_file_names(given, source->files, error);
     if (!opened->paths)
         return NULL;
     recording->n_files = opened->paths->len;
     recording->files = g_new0(CtSourceFile, recording->n_files);
     opened->scans = g_new0(CtPacketScan *, recording->n_files + 1);
+    opened->beside = g_new0(CtSourceBeside, recording->n_files + 1);
     for (guint i = 0; i < recording->n_files; i++) {
         recording->files[i].path = opened->paths->pdata[i];
         recording->files[i].fd = -1;
+        ct_stream_init(&opened->beside[i].stream);
     }
     if (!CT_RESERVED_CHECK(source->format.name, CtSource, source, error) ||
         !check_functions(source, error))
@@ -233,12 +224,13 @@ ct_source_open_ahead(const CtSource *source, const CtParams *given, const CtAhea
     if (source->begin)
         source->begin(recording->self, given);
     for (guint i = 0; i < recording->n_files; i++)
-        if (!open_file(&recording->files[i], error) ||
+        if (!open_file(&recording->files[i], error) || !ct_source_read_beside(opened, i, error) ||
             !(source->find ? find_in_file : scan_file)(recording, i, error))
             return NULL;
     if (!source->order(recording, given, error) || !check_members(recording, error) ||
         !check_order(recording, error))
         return NULL;
+    ct_source_note_packets(opened);
     if (!arrange(opened, sizes, error))
         return NULL;
     return g_steal_pointer(&recording);
@@ -305,21 +297,23 @@ ct_source_set_frequencies(const CtParams *given, CtStream *stream, GError **erro
 }
 
 gboolean
-ct_source_describe(CtRecording *recording, const CtParams *given, CtStream *stream, GError **error)
+ct_source_describe(CtRecording *recording, const CtNode *node, CtStream *stream, GError **error)
 {
+    CtSourceOpened *opened = (CtSourceOpened *)recording;
     const CtPackets *packets = recording->packets;
+    CtStream *plain = &opened->plain;
     gint64 n_lanes = 0;
-    ct_stream_add_axis(stream, "time", packets->end - packets->first);
-    if (!recording->source->describe(recording, given, stream, error))
+    ct_stream_add_axis(plain, "time", packets->end - packets->first);
+    if (!recording->source->describe(recording, node->params, plain, error))
         return FALSE;
     for (guint i = 0; i < recording->n_lanes; i++)
         n_lanes += recording->widths ? recording->widths[i] : 1;
-    if (n_lanes == ct_stream_n_lanes(stream))
-        return TRUE;
+    if (n_lanes == ct_stream_n_lanes(plain))
+        return ct_source_merge_beside(opened, node, stream, error);
     g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
                 "the plugin for %s describes a stream of %" G_GINT64_FORMAT
                 " lanes, but its packets have %" G_GINT64_FORMAT,
-                recording->source->format.name, ct_stream_n_lanes(stream), n_lanes);
+                recording->source->format.name, ct_stream_n_lanes(plain), n_lanes);
     return FALSE;
 }
 
@@ -340,5 +334,5 @@ ct_source_infer(const CtSource *source, CtNode *node, GError **error)
     if (!ct_source_check_counters(node->stage, error))
         return FALSE;
     g_autoptr(CtRecording) recording = ct_source_open(source, node->params, error);
-    return recording && ct_source_describe(recording, node->params, &node->outputs[0], error);
+    return recording && ct_source_describe(recording, node, &node->outputs[0], error);
 }

@@ -33,8 +33,8 @@ static const CtParam params[] = {
     {.name = "channels",
      .kind = CT_PARAM_CHOICE,
      .choices = channel_names,
-     .fallback = "channel",
-     .help = "the axis of the channels: subband, if they are to be split again"},
+     .help = "the axis of the channels: subband, if they are to be split again; left out: channel, "
+             "unless PATH.json says subband"},
     {.name = "first_half",
      .kind = CT_PARAM_CHOICE,
      .choices = half_names,
@@ -307,7 +307,13 @@ describe(CtRecording *files, const CtParams *given, CtStream *stream, GError **e
     static const CtType types[] = {[2] = CT_CF32, [4] = CT_CI4, [8] = CT_CI8, [16] = CT_CI16};
     Recording *recording = files->self;
     const GuppiHeader *header = &recording->header;
-    const char *name = channel_names[ct_params_choice(given, "channels")];
+    const CtStream *said = files->files[0].said;
+    const char *name = ct_params_has(given, "channels")
+                           ? channel_names[ct_params_choice(given, "channels")]
+                       : said && ct_stream_axis(said, "subband") >= 0 &&
+                               ct_stream_length(said, "subband") == header->n_channels
+                           ? "subband"
+                           : "channel";
     const gint64 begin = MAX(files->packets->first, files->packets->end - header->n_samples);
     if (recording->stop > begin && recording->stop < files->packets->end)
         stream->axes[0].length = recording->stop - files->packets->first;

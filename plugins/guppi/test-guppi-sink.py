@@ -77,7 +77,8 @@ class Sink(recordings.RecordingTest):
                                          list(range(0, n, size)))
                         self.assertEqual({header["NBITS"] for header, _ in blocks},
                                          {kind[2:]})
-                        array, beside = self.read_back(
+                        self.assertEqual(self.sort_axes("out.raw"), self.sort_axes("same.npy"))
+                        array, beside = self.read_alone(
                             {"stage": "guppi.source", "path": "out.raw"})
                         same, wanted = np.load(self.folder / "same.npy"), self.beside("same.npy")
                         self.assertEqual(array.shape, tuple(
@@ -87,7 +88,6 @@ class Sink(recordings.RecordingTest):
                         np.testing.assert_array_equal(array, same.reshape(array.shape))
                         self.assertEqual([beside.get(key) for key in SAID],
                                          [wanted.get(key) for key in SAID])
-                        self.assertEqual(self.sort_axes("out.raw"), self.sort_axes("same.npy"))
 
     def sort_axes(self, name):
         return sorted(self.beside(name)["axes"], key=lambda axis: axis["name"])
@@ -108,7 +108,7 @@ class Sink(recordings.RecordingTest):
             "NBITS": "8", "PKTFMT": "1SFA", "PKTSIZE": "32", "PKTNTIME": "1", "PIPERBLK": "16",
             "BLOCSIZE": "512", "OVERLAP": "0", "DIRECTIO": "1", "PKTIDX": "26", "PKTSTOP": "30",
             "DROPBLK": "0", "RA_STR": header["RA_STR"], "DEC_STR": header["DEC_STR"]})
-        _, beside = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+        _, beside = self.read_alone({"stage": "guppi.source", "path": "out.raw"})
         wanted = self.beside("same.npy")
         self.assertEqual(beside["axes"], wanted["axes"])
         for key in ("telescope", "source", "project", "observer"):
@@ -126,7 +126,7 @@ class Sink(recordings.RecordingTest):
         (header, _), = self.read()
         self.assertEqual(",".join(value for key, value in sorted(header.items())
                                   if key.startswith("ANTNMS")), ",".join(names))
-        _, beside = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+        _, beside = self.read_alone({"stage": "guppi.source", "path": "out.raw"})
         self.assertEqual(beside["axes"][2]["labels"], names)
 
     def test_clocks(self):
@@ -147,7 +147,7 @@ class Sink(recordings.RecordingTest):
                 self.assertEqual(int(header["STT_SMJD"]) if second else header.get("STT_SMJD"),
                                  second)
                 self.assertEqual(float(header["STT_OFFS"]) if second else None, fraction)
-                _, beside = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+                _, beside = self.read_alone({"stage": "guppi.source", "path": "out.raw"})
                 wanted = self.beside("same.npy")
                 self.assertEqual(beside["sample_rate"], wanted["sample_rate"])
                 self.assertEqual(beside.get("start_utc"), wanted.get("start_utc"))
@@ -167,9 +167,81 @@ class Sink(recordings.RecordingTest):
                          [0, 0, 0.6, 1, 0.8, 0, 0])
         np.testing.assert_array_equal(self.join(blocks, array, 2), array)
         self.assertEqual(self.beside("out.raw")["validity"], self.beside("same.npy")["validity"])
-        back, beside = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+        self.check_same({"stage": "guppi.source", "path": "out.raw"})
+        back, beside = self.read_alone({"stage": "guppi.source", "path": "out.raw"})
         np.testing.assert_array_equal(back, array)
         self.assertEqual(beside["validity"]["gaps"], [{"lanes": [0, 1], "samples": [30, 10]}])
+
+    def put_all(self, n=70, clock=None):
+        """A stream with all that PATH.json can say."""
+        axes = [("time", n), {"name": "subband", "length": 3, "unit": "Hz",
+                              "table": [320e6, 330e6, 340e6], "labels": ["low", "mid", "high"]},
+                {"name": "station", "length": 1, "labels": ["a,b"]},
+                {"name": "pol", "length": 2, "labels": ["x'", "y'"]}]
+        gaps = {"axes": ["subband", "pol"], "gaps": [
+            {"lanes": [0, 2, 3, 3], "samples": [0, 13, 20, 10, n - 1, 1]},
+            {"lanes": [2, 1], "samples": [0, 13, 20, 11, 45, 3, n - 1, 1]}]}
+        self.put("ci8", axes, clock, gaps=gaps, observation={
+            **recordings.OBSERVATION, "position": [1.5, 2.5, 3.5],
+            "stations": [{"name": "a,b", "position": [1.25, 0, 0], "feeds": [0.5, 0]}]})
+
+    def test_beside(self):
+        """PATH.json gives back all that headers can't hold: gaps at the ends and within blocks, by
+        lane; any clock, labels, stations, axes of one element; also of the files of a rotation."""
+        for clock in ({"ticks_per_second": [48000001, 3], "ticks_per_sample": 16, "start": 5,
+                       "epoch": 1656466200},
+                      {"ticks_per_second": [16000000, 1], "start": -7, "epoch": None},
+                      {"ticks_per_second": [16000000, 3], "start": 86400 * 16000000,
+                       "epoch": 1656466200}):
+            for more in ({"path": "out.raw"}, {"path": "out-%i.raw", "rotate_samples": 20}):
+                with self.subTest(**clock, **more):
+                    for path in self.folder.glob("out*"):
+                        path.unlink()
+                    self.put_all(clock=clock)
+                    self.convert({"stage": "guppi.sink", "block_samples": 10, **more},
+                                 self.source(block={"time": 7}))
+                    source = {"stage": "guppi.source", "path": more["path"].replace("%i", "*")}
+                    self.check_same(source)
+                    self.check_same({**source, "block": {"time": 11}, "channels": "subband"})
+
+    def test_beside_lost(self):
+        """Blocks that are lost are invalid, at the end of the stream too."""
+        self.put_all()
+        self.convert({"stage": "guppi.sink", "path": "out.raw", "block_samples": 10})
+        wanted = recordings.find_valid(self.beside("same.npy")).copy()
+        data = bytearray((self.folder / "out.raw").read_bytes())
+        size = len(data) // 7
+        for block in (4, 6):
+            data[block * size:block * size + 80] = bytes(80)
+            wanted[10 * block:10 * block + 10] = False
+        (self.folder / "out.raw").write_bytes(data)
+        back, beside = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+        np.testing.assert_array_equal(recordings.find_valid(beside), wanted)
+        np.testing.assert_array_equal(
+            back, np.where(wanted[..., None], np.load(self.folder / "same.npy"), 0))
+
+    def test_beside_errors(self):
+        """PATH.json of another file, or one that contradicts the headers."""
+        self.put("ci8", [("time", 70), {**CHANNELS, "length": 3}, ("pol", 2)])
+        self.convert({"stage": "guppi.sink", "path": "out.raw", "block_samples": 10})
+        said, length = self.beside("out.raw"), (self.folder / "out.raw").stat().st_size
+        agrees = "out.raw: wants a header that agrees with @out.raw.json, but is given"
+        for change, message in (
+                ({"bytes": 3}, "wants an array of 3 bytes, but is "
+                 f"given one of {length}: it belongs to another array"),
+                ({"ticks_per_second": [16000016, 1]},
+                 f"{agrees} 16000000 instead of 16000016 samples per second"),
+                ({"epoch": said["epoch"] + 1},
+                 f"{agrees} a packet -16000000 samples after the start, of 70 in packets of 10"),
+                ({"axes": [{**axis, "first": 321e6} if axis["name"] == "channel" else axis
+                           for axis in said["axes"]]},
+                 f"{agrees} other coordinates of axis 'channel'")):
+            with self.subTest(message):
+                (self.folder / "out.raw.json").write_text(json.dumps({**said, **change}, indent=2))
+                error = self.fail_graph({"in": {"stage": "guppi.source", "path": "out.raw"},
+                                         "out": {"stage": "discard", "from": "in"}})
+                error = error.replace(str(self.folder) + "/", "")
+                self.assertIn(message.replace("@", ""), error)
 
     def test_rotation(self):
         """Many files are one recording, with a part of a block at the end."""
@@ -183,7 +255,7 @@ class Sink(recordings.RecordingTest):
             self.assertEqual(len(paths), 51)
             self.assertEqual([int(header["PKTIDX"]) for path in paths
                               for header, _ in self.read(path.name)], list(range(3, 1016, 10)))
-            back, beside = self.read_back({"stage": "guppi.source", "path": "out-*.raw"})
+            back, beside = self.read_alone({"stage": "guppi.source", "path": "out-*.raw"})
             np.testing.assert_array_equal(back, np.load(self.folder / "same.npy"))
             self.assertEqual([beside[key] for key in SAID],
                              [self.beside("same.npy")[key] for key in SAID])
@@ -203,7 +275,7 @@ class Sink(recordings.RecordingTest):
         self.assertEqual(length % len(blocks), 0)
         self.assertEqual(len(blocks), 50001 // (length // len(blocks)))
         (self.folder / "out.raw.partial").rename(self.folder / "cut.raw")
-        back, _ = self.read_back({"stage": "guppi.source", "path": "cut.raw"})
+        back, _ = self.read_alone({"stage": "guppi.source", "path": "cut.raw"})
         np.testing.assert_array_equal(back, array[:700 * len(blocks)])
 
     def test_kill(self):
@@ -238,7 +310,7 @@ class Sink(recordings.RecordingTest):
         n = next(axis["length"] for axis in self.beside("out.raw")["axes"]
                  if axis["name"] == "time")
         self.assertLess(n, 300000)
-        back, _ = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+        back, _ = self.read_alone({"stage": "guppi.source", "path": "out.raw"})
         np.testing.assert_array_equal(back, array[:n])
 
     def test_baseband(self):

@@ -150,6 +150,27 @@ class Made(Recording):
         beside = self.check(frames, values, source={"frequencies": ["1 MHz", "3 MHz"]}, packets=15)
         self.assertEqual(beside["axes"][1]["table"], [1e6, 3e6])
 
+    def test_beside(self):
+        """A PATH.json gives ticks, labels, and samples that are invalid in one channel; a lost frame
+        is invalid in all."""
+        frames, values = self.make()
+        n = len(values) // 15
+        second = (56821 - 40587) * 86400 + 19801
+        (self.folder / "made.m5b.json").write_text(json.dumps({
+            "type": "f32", "layout": "f32[time subband]", "ticks_per_second": [50 * n, 1],
+            "ticks_per_sample": 10, "start": -50 * n, "epoch": second + 1, "frequency": 3e6,
+            "axes": [{"name": "time", "length": 15 * n},
+                     {"name": "subband", "length": 4, "labels": ["a", "b", "c", "d"]}],
+            "validity": {"axes": ["subband"], "gaps": [{"lanes": [1, 2], "samples": [5, 7]}]}}))
+        values[5:12, 1:3] = values[3 * n:4 * n] = 0
+        beside = self.check(frames[:3] + frames[4:], values, packets=14, missing=1)
+        self.assertEqual([beside[key] for key in ("ticks_per_sample", "start", "epoch", "frequency")],
+                         [10, -50 * n, second + 1, 3e6])
+        self.assertEqual(beside["axes"][1]["labels"], ["a", "b", "c", "d"])
+        self.assertEqual(beside["validity"]["gaps"], [
+            {"lanes": [0, 1, 3, 1], "samples": [3 * n, n]},
+            {"lanes": [1, 2], "samples": [5, 7, 3 * n, n]}])
+
     def test_headers(self):
         """With fractions of seconds, or without their check, or with other bytes of the user."""
         for options in ({"fractions": True}, {"check": 0}, {"user": 0}):

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """vdif.sink: the bytes of its files, what vdif.source and baseband read of them, and faults."""
 
+import json
+import subprocess
+
 import numpy as np
 
 import graphs
@@ -15,6 +18,15 @@ LEVELS = {1: np.float32([-1, 1]), 2: np.float32([-3.316505, -1, 1, 3.316505]),
           16: (np.arange(65536, dtype=np.float32) - np.float32(32767.5)) / np.float32(35.5 * 256)}
 SAID = ("start_utc", "sample_rate")
 RATE = 16000000
+# Ticks that VDIF can't have.
+CLOCK = {"ticks_per_second": [80000000, 1], "ticks_per_sample": 5, "start": 80000000 - 5 * 1600,
+         "epoch": 1656466190}
+
+
+def GAPS(n):
+    """Invalid samples along channels, which frames do not lose."""
+    return {"axes": ["subband"], "gaps": [{"lanes": [0, 1], "samples": [0, 1, n - 100, 100]},
+                                          {"lanes": [1, 1], "samples": [0, 3, 300, 150, 777, 1]}]}
 
 
 def read_frames(data):
@@ -96,7 +108,7 @@ class Sink(recordings.RecordingTest):
                             by_thread = np.swapaxes(codes, 1, 2)
                         np.testing.assert_array_equal(
                             self.join(frames, n_threads), by_thread.reshape(3200, n_threads, -1))
-                        back, beside = self.read_back({"stage": "file.source", "path": "out.vdif",
+                        back, beside = self.read_alone({"stage": "file.source", "path": "out.vdif",
                                                        **source})
                         same = np.load(self.folder / "same.npy")
                         np.testing.assert_array_equal(back, same.reshape(back.shape))
@@ -153,7 +165,7 @@ class Sink(recordings.RecordingTest):
                 self.assertEqual((header["edv"], header["rate"], header["sync"]),
                                  (edv, rate, 0xacabfeed * edv))
                 given = {} if edv else {"sample_rate": "32003200 Hz"}
-                _, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif", **given})
+                _, beside = self.read_alone({"stage": "vdif.source", "path": "out.vdif", **given})
                 self.assertEqual([beside[key] for key in SAID],
                                  [self.beside("same.npy")[key] for key in SAID])
 
@@ -162,7 +174,7 @@ class Sink(recordings.RecordingTest):
         self.put_levels([("time", 6464 * 3), ("pol", 2)], 2, False, {"ticks_per_second": [6464, 1]})
         self.convert({"stage": "vdif.sink", "path": "out.vdif"})
         self.assertEqual({header["edv"] for header, _ in self.read()}, {0})
-        back, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif"})
+        back, beside = self.read_alone({"stage": "vdif.source", "path": "out.vdif"})
         np.testing.assert_array_equal(back, np.load(self.folder / "same.npy"))
         self.assertEqual(beside["sample_rate"], 6464)
 
@@ -181,7 +193,7 @@ class Sink(recordings.RecordingTest):
         self.convert({"stage": "vdif.sink", "path": "out.vdif", "threads": "station"})
         self.assertEqual([header["station"] for header, _ in self.read()[:3]],
                          [int.from_bytes(name, "big") for name in (b"12", b"Ef", b"Wb")])
-        _, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif",
+        _, beside = self.read_alone({"stage": "vdif.source", "path": "out.vdif",
                                     "threads": "station"})
         self.assertEqual(beside["axes"][1]["labels"], ["12", "Ef", "Wb"])
 
@@ -198,13 +210,151 @@ class Sink(recordings.RecordingTest):
         self.assertEqual([np.flatnonzero(of).tolist() for of in flags], [[1, 2], [8, 9, 10]])
         self.assertEqual(self.beside("out.vdif")["validity"]["gaps"],
                          self.beside("same.npy")["validity"]["gaps"])
-        back, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif"})
+        self.check_beside({"stage": "vdif.source", "path": "out.vdif"})
+        back, beside = self.read_alone({"stage": "vdif.source", "path": "out.vdif"})
         self.assertEqual(beside["validity"]["gaps"], [{"lanes": [0, 1], "samples": [200, 400]},
                                                       {"lanes": [1, 1], "samples": [1600, 600]}])
         wanted = np.load(self.folder / "same.npy")
         wanted[200:600, :, 0] = wanted[1600:2200, :, 1] = 0
         np.testing.assert_array_equal(np.swapaxes(back, 1, 2) if back.shape != wanted.shape
                                       else back, wanted)
+
+    def put_all(self, n=3200, clock=None, gaps=None, bits=8):
+        """A stream with all that PATH.json can say; stations are not in the order of their names."""
+        axes = [("time", n), {"name": "subband", "length": 2, "unit": "Hz",
+                              "table": [320e6, 350.1e6], "labels": ["low", "high"]},
+                {"name": "station", "length": 2, "labels": ["Wb", "Ef"]},
+                {"name": "pol", "length": 1, "labels": ["L"]}]
+        codes = np.random.default_rng(5).integers(0, 1 << bits, (n, 2, 2, 1, 2))
+        self.put("cf32", axes, clock or CLOCK, 305e6, gaps=gaps or GAPS(n))
+        np.save(self.folder / "in.npy", LEVELS[bits][codes].view(np.complex64)[..., 0])
+
+    def test_beside(self):
+        """PATH.json gives back all that frames can't hold: gaps at the ends and within frames, by
+        lane, also along channels; clock, frequencies, labels, observation, axes of one element."""
+        for i, gaps in enumerate((None, {"axes": ["station"], "gaps": [
+                {"lanes": [0, 1], "samples": [0, 750, 3199, 1]},
+                {"lanes": [1, 1], "samples": [0, 750, 1111, 1, 3199, 1]}]})):
+            with self.subTest(gaps=i):
+                self.put_all(gaps=gaps)
+                self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": 8,
+                              "frame_samples": 200, "threads": "station"},
+                             self.source(block={"time": 77}))
+                self.check_beside({"stage": "vdif.source", "path": "out.vdif"})
+                self.check_beside({"stage": "vdif.source", "path": "out.vdif",
+                                   "block": {"time": 130}, "threads": "station",
+                                   "channels": "subband"})
+
+    def test_beside_rotation(self):
+        """The same of the files of a rotation, of which one is invalid as a whole."""
+        gaps = {"axes": ["subband", "station"], "gaps": [
+            {"lanes": [0, 2, 3, 1], "samples": [1, 2, 1600, 800]},
+            {"lanes": [2, 1], "samples": [1, 2, 1600, 803, 3190, 10]}]}
+        for clock in (CLOCK, {"start": RATE - 1600}):
+            for path in self.folder.glob("out-*"):
+                path.unlink()
+            self.put_all(clock=clock, gaps=gaps)
+            self.convert({"stage": "vdif.sink", "path": "out-%i.vdif", "bits": 8,
+                          "frame_samples": 400, "threads": "station", "rotate_samples": 800})
+            self.assertEqual(len(list(self.folder.glob("out-*.vdif"))), 4)
+            self.check_beside({"stage": "vdif.source", "path": "out-*.vdif"})
+        # A file without PATH.json: its frames say what they can.
+        sorted(self.folder.glob("out-*.vdif.json"))[1].unlink()
+        _, beside = self.read_back({"stage": "vdif.source", "path": "out-*.vdif"})
+        self.assertEqual(beside["validity"]["gaps"], [
+            {"lanes": [0, 2, 3, 1], "samples": [1, 2, 1600, 800]},
+            {"lanes": [2, 1], "samples": [1, 2, 1600, 803, 3190, 10]}])
+
+    def test_beside_lost(self):
+        """A frame that is lost, or marked without a reason in PATH.json, is invalid."""
+        self.put_levels([("time", 3200), ("pol", 2)], 8, False, gaps={
+            "axes": ["pol"], "gaps": [{"lanes": [1, 1], "samples": [1000, 5]}]})
+        self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": 8, "frame_samples": 200})
+        data = bytearray((self.folder / "out.vdif").read_bytes())
+        data[3 * 232 + 3] |= 0x80  # thread 1, frame 1
+        data[8 * 232:8 * 232 + 32] = bytes(32)  # thread 0, frame 4
+        (self.folder / "out.vdif").write_bytes(data)
+        back, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif"})
+        self.assertEqual(beside["validity"]["gaps"], [
+            {"lanes": [0, 1], "samples": [800, 200]},
+            {"lanes": [1, 1], "samples": [200, 200, 1000, 5]}])
+        wanted = np.load(self.folder / "same.npy")
+        wanted[800:1000, 0] = wanted[200:400, 1] = 0
+        np.testing.assert_array_equal(back, wanted)
+
+    def test_beside_threads(self):
+        """Chosen threads are not those of PATH.json, which then does not say what is invalid."""
+        self.put_levels([("time", 3200), {"name": "pol", "length": 2, "labels": ["L", "R"]}], 8,
+                        False, gaps={"axes": ["pol"], "gaps": [
+                            {"lanes": [1, 1], "samples": [1000, 5]}]})
+        self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": 8, "frame_samples": 200})
+        wanted = np.load(self.folder / "same.npy")
+        wanted[1000:1200, 1] = 0
+        for threads in ([1, 0], [1], [0, 1]):
+            back, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif",
+                                           "thread_ids": threads})
+            whole = threads == [0, 1]
+            np.testing.assert_array_equal(back, np.load(self.folder / "same.npy") if whole
+                                          else wanted[:, threads])
+            self.assertEqual(beside["axes"][1].get("labels"), ["L", "R"] if whole else None)
+        done = subprocess.run([graphs.COMMAND, "run", "--quiet", self.write({
+            "in": {"stage": "vdif.source", "path": "out.vdif", "thread_ids": [1, 0]},
+            "out": {"stage": "discard", "from": "in"}})], cwd=self.folder, capture_output=True,
+                              text=True, timeout=120, check=True)
+        self.assertIn("5 samples are invalid, as out.vdif.json says, but are read as valid, unless "
+                      "their packet is marked: it does not say which of this array's they are",
+                      done.stderr.replace(str(self.folder) + "/", ""))
+
+    def test_beside_parameters(self):
+        """Parameters for frequencies go before PATH.json."""
+        self.put_all()
+        self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": 8, "threads": "station"})
+        _, beside = self.read_back({
+            "stage": "vdif.source", "path": "out.vdif", "centre_frequency": "1 GHz",
+            "frequencies": ["2 GHz", "3 GHz"]})
+        self.assertEqual(beside["frequency"], 1e9)
+        axis, = (axis for axis in beside["axes"] if axis["name"] == "subband")
+        self.assertEqual((axis["table"], axis["labels"]), ([2e9, 3e9], ["low", "high"]))
+
+    def test_beside_errors(self):
+        """PATH.json of another file, or one that contradicts the frames."""
+        self.put_all(6400)
+        self.convert({"stage": "vdif.sink", "path": "out-%i.vdif", "bits": 8, "frame_samples": 200,
+                      "threads": "station", "rotate_samples": 3200})
+        for i, path in enumerate(sorted(self.folder.glob("out-*.vdif"))):
+            path.rename(self.folder / f"out-{i}.vdif")
+            path.with_suffix(".vdif.json").rename(self.folder / f"out-{i}.vdif.json")
+        said = self.beside("out-0.vdif")
+        length = (self.folder / "out-0.vdif").stat().st_size
+        agrees = "out-0.vdif: wants a header that agrees with"
+        second = said["start"]
+        for change, message in (
+                ({"bytes": length - 1}, f"wants an array of {length - 1} bytes, but is given one of "
+                 f"{length}: it belongs to another array"),
+                ({"written": 1}, "wants a whole array, but describes one that is not finished"),
+                ({"ticks_per_second": [80000001, 1]}, f"{agrees} @out-0.vdif.json, but is given "
+                 "16000000 instead of 16000000.2 samples per second"),
+                ({"start": second + 2}, f"{agrees} @out-0.vdif.json, but is given a start that is "
+                 "-2.5e-08 s later"),
+                ({"start": second + 5}, "but is given a packet 799 samples after the start, of 3200 in "
+                 "packets of 200"),
+                ({"start": second - 5 * 3200}, "but is given a packet 4000 samples after the start, "
+                 "of 3200 in packets of 200"),
+                ({"frequency": 306e6}, "out-1.vdif: wants axes, coordinates and clock in its "
+                 "PATH.json as that of @out-0.vdif has them, but is given others"),
+                ({"axes": [axis for axis in said["axes"] if axis["name"] != "time"],
+                  "layout": "cf32[station subband]", "validity": {}},
+                 "but is given time, an axis that it lacks"),
+                ({"axes": [{**axis, "length": 10**18} if axis["name"] == "time" else axis
+                           for axis in said["axes"]]},
+                 f"{agrees} @out-0.vdif.json, but is given {length} bytes instead of {10**18} "
+                 "samples"),
+                ({"type": "x9"}, "out-0.vdif.json:1:1: wants the type of its elements")):
+            with self.subTest(message):
+                (self.folder / "out-0.vdif.json").write_text(json.dumps({**said, **change}))
+                error = self.fail_graph({"in": {"stage": "vdif.source", "path": [
+                    "out-0.vdif", "out-1.vdif"]}, "out": {"stage": "discard", "from": "in"}})
+                self.assertIn(message.replace("@", ""), error.replace(str(self.folder) + "/", ""))
 
     def test_rotation(self):
         """Many files are one recording, also over the change of a second."""
@@ -217,7 +367,7 @@ class Sink(recordings.RecordingTest):
             paths = sorted(self.folder.glob("out-*.vdif"))
             self.assertEqual(len(paths), 51)
             self.assertEqual({len(self.read(path.name)) for path in paths}, {4})
-            back, beside = self.read_back({"stage": "vdif.source", "path": "out-*.vdif"})
+            back, beside = self.read_alone({"stage": "vdif.source", "path": "out-*.vdif"})
             np.testing.assert_array_equal(back, np.load(self.folder / "same.npy"))
             self.assertEqual([beside[key] for key in SAID],
                              [self.beside("same.npy")[key] for key in SAID])
@@ -235,7 +385,7 @@ class Sink(recordings.RecordingTest):
                          ["out.vdif.json.partial", "out.vdif.partial"])
         self.assertEqual((self.folder / "out.vdif.partial").stat().st_size, 100001 // 2064 * 2064)
         (self.folder / "out.vdif.partial").rename(self.folder / "cut.vdif")
-        back, _ = self.read_back({"stage": "vdif.source", "path": "cut.vdif"})
+        back, _ = self.read_alone({"stage": "vdif.source", "path": "cut.vdif"})
         np.testing.assert_array_equal(back, LEVELS[8][codes[:100001 // 2064 * 1000, :, 0]])
 
     def test_kill(self):
@@ -272,6 +422,9 @@ class Sink(recordings.RecordingTest):
         self.assertEqual([header["invalid"] for header, _ in frames],
                          [0] * (n // 64000) + [1] * (n % 64000 > 0))
         np.testing.assert_array_equal(self.join(frames, 1).ravel()[:n], codes[:n].ravel())
+        back, said = self.read_back({"stage": "vdif.source", "path": "out.vdif"})
+        np.testing.assert_array_equal(back.ravel(), LEVELS[8][codes[:n]].ravel())
+        self.assertEqual(said["validity"], beside["validity"])
 
     def test_baseband(self):
         """The values, start and rate that the PyPI package baseband reads."""

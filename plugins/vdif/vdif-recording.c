@@ -2,6 +2,7 @@
 /* Recordings of VDIF frames: the frames of files, their threads and times. */
 #include "vdif-recording.h"
 
+#include <math.h>
 #include <stddef.h>
 
 G_STATIC_ASSERT(offsetof(VdifRecording, bits) == 0);
@@ -97,6 +98,15 @@ is_believed(const Lane *lane, guint most)
     return lane->n * 16 > most && (lane->n > 1 || most <= 3);
 }
 
+/* Orders lanes by thread, then by station. */
+static gint
+compare_threads(gconstpointer a, gconstpointer b)
+{
+    const guint32 x = ((const Lane *)a)->lane, y = ((const Lane *)b)->lane;
+    const guint32 of_x = (x & 1023) << 16 | x >> 10, of_y = (y & 1023) << 16 | y >> 10;
+    return (of_x > of_y) - (of_x < of_y);
+}
+
 /* Chooses the lanes of thread `id`, or all, without those that are ignored. */
 static void
 choose_lanes(const GArray *lanes, gint64 id, GArray *chosen)
@@ -135,7 +145,8 @@ check_few_frames(const VdifRecording *recording, const GArray *chosen, GError **
 }
 
 static gboolean
-find_lanes(const VdifRecording *recording, const CtParams *given, GArray *chosen, GError **error)
+find_lanes(const VdifRecording *recording, gboolean is_said, const CtParams *given, GArray *chosen,
+           GError **error)
 {
     g_autoptr(GArray) lanes = count_lanes(recording);
     const guint n_ids = ct_params_count(given, "thread_ids");
@@ -151,16 +162,19 @@ find_lanes(const VdifRecording *recording, const CtParams *given, GArray *chosen
     if (n_ids > 0)
         return TRUE;
     choose_lanes(lanes, -1, chosen);
+    if (is_said)
+        g_array_sort(chosen, compare_threads);
     return check_few_frames(recording, chosen, error);
 }
 
-/* Gives frames the index of their lane, and drops those of lanes that are not read. */
+/* Gives frames the index of their lane, and drops those of lanes that are not read. Beside a
+ * PATH.json, threads are in the order of their numbers, which are the indices of its axis. */
 static gboolean
-number_lanes(VdifRecording *recording, const CtParams *given, GError **error)
+number_lanes(VdifRecording *recording, gboolean is_said, const CtParams *given, GError **error)
 {
     CtPackets *packets = recording->clock.packets;
     g_autoptr(GArray) lanes = g_array_new(FALSE, FALSE, sizeof(Lane));
-    if (!find_lanes(recording, given, lanes, error))
+    if (!find_lanes(recording, is_said, given, lanes, error))
         return FALSE;
     guint kept = 0;
     for (guint i = 0; i < packets->packets->len; i++) {
@@ -192,13 +206,26 @@ vdif_recording_order(CtRecording *files, const CtParams *given, GError **error)
     clock->packets = files->packets;
     clock->n_samples = recording->header.n_samples;
     clock->header_rate = recording->header.rate;
-    if (!number_lanes(recording, given, error) || !vdif_clock_find_rate(clock, given, error))
+    const CtStream *said = files->files[0].said;
+    if (clock->header_rate == 0 && said && said->rate_num > 0)
+        clock->header_rate = llround(ct_stream_sample_rate(said));
+    if (!number_lanes(recording, said != NULL, given, error) ||
+        !vdif_clock_find_rate(clock, given, error))
         return FALSE;
     vdif_clock_count_samples(clock, max_gap);
     vdif_decoder_init(&recording->decoder, &recording->header);
     files->n_lanes = clock->n_threads;
     files->n_samples = clock->n_samples;
     files->max_gap = (gint64)MIN(max_gap * (gdouble)clock->rate, 0x1p61);
+    return TRUE;
+}
+
+gboolean
+vdif_recording_is_whole(const VdifRecording *recording)
+{
+    for (guint i = 0; i < recording->clock.n_threads; i++)
+        if ((recording->lanes[i] & 1023) != i)
+            return FALSE;
     return TRUE;
 }
 

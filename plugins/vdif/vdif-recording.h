@@ -24,5 +24,8 @@ const char *vdif_recording_explain(const guint8 *header, gconstpointer self);
 gboolean vdif_recording_order(CtRecording *files, const CtParams *given, GError **error);
 void vdif_recording_clear(gpointer self);
 
+/* Whether the threads are numbered from 0 on, in their order, as vdif.sink numbers an axis. */
+gboolean vdif_recording_is_whole(const VdifRecording *recording);
+
 /* The names of the stations of the threads; NULL if several threads are of one station. */
 CtLabels *vdif_recording_stations(const VdifRecording *recording);

@@ -14,14 +14,15 @@ static const CtParam params[] = {
     {.name = "threads",
      .kind = CT_PARAM_CHOICE,
      .choices = axis_names,
-     .fallback = "pol",
-     .help = "the axis of the threads, in the order of station and number"},
+     .help = "the axis of the threads, in the order of station and number; left out: pol, unless "
+             "PATH.json says station"},
     {.name = "channels",
      .kind = CT_PARAM_CHOICE,
      .choices = channel_names,
      .fallback = "auto",
-     .help = "the axis that the channels of a frame become; auto: pol for two in a single thread, "
-             "else subband"},
+     .help =
+         "the axis that the channels of a frame become; auto: what PATH.json says; else pol for "
+         "two in a single thread, else subband"},
     {.name = "thread_ids",
      .kind = CT_PARAM_INT,
      .flags = CT_PARAM_LIST | CT_PARAM_RANGED,
@@ -66,26 +67,48 @@ static const CtParam params[] = {
     {NULL},
 };
 
-/* The names of the axes that threads and channels become; NULL: none. */
-static gboolean
-name_axes(const VdifRecording *recording, const CtParams *given, const char **thread_axis,
-          const char **channel_axis, GError **error)
+/* The first of axes other than `taken` that PATH.json says to be this long; NULL: none. */
+static const char *
+find_said(const CtStream *said, const char *const *names, const char *taken, gint64 length)
 {
-    const gboolean single = recording->clock.n_threads == 1;
-    *thread_axis = axis_names[ct_params_choice(given, "threads")];
+    for (; said && *names; names++)
+        if (ct_stream_axis(said, *names) >= 0 && ct_stream_length(said, *names) == length &&
+            g_strcmp0(*names, taken) != 0)
+            return *names;
+    return NULL;
+}
+
+/* The names of the axes that threads and channels become; NULL: none. If neither a parameter nor
+ * PATH.json says them, threads are polarisations. */
+static gboolean
+name_axes(const VdifRecording *recording, const CtStream *said, const CtParams *given,
+          const char **thread_axis, const char **channel_axis, GError **error)
+{
+    static const char *const channels[] = {"subband", "channel", "pol", "station", NULL};
+    const guint n_threads = recording->clock.n_threads, n_channels = recording->header.n_channels;
+    const gboolean single = n_threads == 1;
+    const char *said_threads = find_said(said, axis_names, NULL, n_threads);
+    const gboolean is_given = ct_params_has(given, "threads");
+    const gboolean is_one = said && single && ct_params_count(given, "thread_ids") == 0;
+    *thread_axis = is_given                 ? axis_names[ct_params_choice(given, "threads")]
+                   : said_threads || is_one ? said_threads
+                                            : "pol";
     *channel_axis = NULL;
-    if (recording->header.n_channels == 1)
+    if (n_channels == 1)
         return TRUE;
-    guint choice = ct_params_choice(given, "channels");
-    if (choice == 0)
-        choice = single && recording->header.n_channels == 2 ? 2 : 1;
-    *channel_axis = channel_names[choice];
-    if (!g_str_equal(*thread_axis, *channel_axis))
+    const guint choice = ct_params_choice(given, "channels");
+    if (choice != 0)
+        *channel_axis = channel_names[choice];
+    else
+        *channel_axis = find_said(said, channels, single ? NULL : *thread_axis, n_channels);
+    if (!*channel_axis)
+        *channel_axis = single && n_channels == 2 ? "pol" : "subband";
+    if (g_strcmp0(*thread_axis, *channel_axis) != 0)
         return TRUE;
     if (!single)
         return ct_params_error(given, "channels", error,
                                "wants another axis than the %u threads have, but is given '%s'",
-                               recording->clock.n_threads, *channel_axis);
+                               n_threads, *channel_axis);
     *thread_axis = NULL;
     return TRUE;
 }
@@ -95,12 +118,14 @@ describe(CtRecording *files, const CtParams *given, CtStream *stream, GError **e
 {
     VdifRecording *recording = files->self;
     const char *thread_axis, *channel_axis;
-    if (!name_axes(recording, given, &thread_axis, &channel_axis, error))
+    if (!name_axes(recording, files->files[0].said, given, &thread_axis, &channel_axis, error))
         return FALSE;
     stream->type = recording->header.is_complex ? CT_CF32 : CT_F32;
     if (thread_axis) {
         CtAxis *axis = ct_stream_add_axis(stream, thread_axis, recording->clock.n_threads);
         axis->loses = TRUE;
+        if (ct_params_count(given, "thread_ids") > 0 && !vdif_recording_is_whole(recording))
+            files->chosen = thread_axis;
         if (g_str_equal(thread_axis, "station"))
             ct_axis_take_labels(axis, vdif_recording_stations(recording));
     }

@@ -472,7 +472,7 @@ narrow_order(CtRecording *recording, const CtParams *given, GError **error)
 static gboolean
 newer_order(CtRecording *recording, const CtParams *given, GError **error)
 {
-    recording->reserved[6] = 1;
+    recording->reserved[5] = 1;
     return toy_order(recording, given, error);
 }
 
@@ -503,7 +503,7 @@ negative_gap_order(CtRecording *recording, const CtParams *given, GError **error
 static gboolean
 newer_file_order(CtRecording *recording, const CtParams *given, GError **error)
 {
-    recording->files[0].reserved[1] = 1;
+    recording->files[0].reserved[0] = 1;
     return toy_order(recording, given, error);
 }
 

@@ -71,15 +71,15 @@ typedef struct {
     GArray *files;   /* private to the core: the scanned files, by number */
     guint64 counts[CT_PACKETS_N_COUNTS];
     guint n_lanes;
-    guint *lane_begin;   /* [n_lanes + 1] index of a lane's first packet, once arranged */
-    gint64 first, end;   /* range of samples over all lanes */
-    gint64 n_samples;    /* of a packet */
-    gint64 overlap;      /* samples that a packet has after these, and the next packet has too: they
-                            are taken from the one that comes first. 0, unless set before packets
-                            are arranged */
-    gint64 owned[2];     /* private to the core: the offsets, begin and end, of packets that are
-                            counted when they are arranged; 0: all */
-    guint64 reserved[1]; /* 0 */
+    guint *lane_begin; /* [n_lanes + 1] index of a lane's first packet, once arranged */
+    gint64 first, end; /* range of samples over all lanes */
+    gint64 n_samples;  /* of a packet */
+    gint64 overlap;    /* samples that a packet has after these, and the next packet has too: they
+                          are taken from the one that comes first. 0, unless set before packets
+                          are arranged */
+    gint64 owned[2];   /* private to the core: the offsets, begin and end, of packets that are
+                          counted when they are arranged; 0: all */
+    GArray *flagged;   /* private to the core: CtPacket, arranged, but flagged; NULL: none */
 } CtPackets;
 
 CT_EXPORT CtPackets *ct_packets_new(void);

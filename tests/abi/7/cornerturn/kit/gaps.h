@@ -32,6 +32,8 @@ CT_EXPORT void ct_gaps_clear(CtGaps *gaps);
 CT_EXPORT const CtGap *ct_gaps_of_lane(const CtGaps *gaps, gint64 lane, gsize *n);
 /* [lane] the number of invalid samples. */
 CT_EXPORT const gint64 *ct_gaps_invalid(const CtGaps *gaps);
+/* Whether any of samples first … first + n − 1 of a lane is invalid. */
+CT_EXPORT gboolean ct_gaps_has(const CtGaps *gaps, gint64 lane, gint64 first, gint64 n);
 /* Writes 0 for the invalid ones of samples first … first + n − 1 to `validity`, [lane][n] with
  * `stride` bytes from a lane to the next. Returns whether there are any. */
 CT_EXPORT gboolean ct_gaps_apply(const CtGaps *gaps, gint64 first, gint64 n, guint8 *validity,

@@ -28,7 +28,14 @@
  *
  * The stage has one output, the counters CT_PACKET_COUNTERS, and rows without blocked axes. The
  * functions are called in the order begin, found, order, describe, unpack, clear; for `infer`
- * without unpack, and again for each run that is prepared. */
+ * without unpack, and again for each run that is prepared.
+ *
+ * What a PATH.json beside a file says completes what the packets say, as of sources of arrays
+ * (<cornerturn/kit/array-source.h>): clock, frequencies, labels, observation, axes of one element,
+ * and the first and the last sample. Both must agree; then PATH.json's is taken. Samples that it
+ * lists are invalid. Samples without a packet are invalid in any case, and so are flagged packets
+ * of which it lists no sample; of others, only the listed samples. Files that are a lane each
+ * (`is_lane_a_file`) are read without PATH.json. */
 #pragma once
 
 #include <cornerturn/packets.h>
@@ -44,7 +51,8 @@ typedef struct {
     gint64 length;                       /* in bytes */
     gsize packet_bytes;                  /* of each packet; `find` sets it */
     guint8 header[CT_PACKET_MAX_HEADER]; /* that of the file's stream, unless there is a `find` */
-    guint64 reserved[2];                 /* 0 */
+    const CtStream *said;                /* the stream of PATH.json; NULL: there is none */
+    guint64 reserved[1];                 /* 0 */
 } CtSourceFile;
 
 typedef struct CtSource CtSource;
@@ -64,7 +72,9 @@ typedef struct {
     gint64 n_samples;    /* of each packet, without the overlap */
     gint64 max_gap;      /* in samples */
     gint64 overlap;      /* samples at the end of each packet that come again in the next one */
-    guint64 reserved[7]; /* 0 */
+    const char *chosen;  /* the axis whose indices are others than those of PATH.json, which then
+                            says nothing of it; NULL: none */
+    guint64 reserved[6]; /* 0 */
 } CtRecording;
 
 /* The part of a packet that goes into a block. */
