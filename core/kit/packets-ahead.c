@@ -21,6 +21,8 @@ struct CtAhead {
     gint64 max_gap;
     guint n_lanes;
     Lane *lanes;
+    gint64 range[2]; /* first and end of all samples, once is_ranged */
+    gboolean is_ranged;
     gint64 end;          /* of the samples that are read */
     gint64 begin, given; /* the samples of the range that are read, and those before this one that
                             were loaded */
@@ -51,7 +53,8 @@ arrange(const CtAhead *ahead, gconstpointer raw, guint n, gint64 begin, gint64 e
     some->overlap = ahead->packets->overlap;
     some->owned[0] = begin;
     some->owned[1] = end;
-    if (!ct_packets_arrange(some, ahead->n_lanes, ahead->packets->n_samples, ahead->max_gap, error))
+    if (!ct_packets_arrange_part(some, ahead->n_lanes, ahead->packets->n_samples, ahead->max_gap,
+                                 ahead->is_ranged ? ahead->range : NULL, error))
         return NULL;
     return g_steal_pointer(&some);
 }
@@ -136,6 +139,9 @@ ct_ahead_new(CtPackets *packets, CtPacketScan *const *scans, guint n_lanes, gint
     }
     if (last_first - first_end > max_gap)
         return NULL;
+    ahead->range[0] = packets->first;
+    ahead->range[1] = packets->end;
+    ahead->is_ranged = TRUE;
     ahead->begin = ahead->given = packets->first;
     ahead->end = packets->end;
     return g_steal_pointer(&ahead);

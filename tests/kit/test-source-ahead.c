@@ -300,6 +300,27 @@ test_late(void)
     files_clear(&files);
 }
 
+/* Many packets one after another whose clock is far from that of the recording are mistimed, as in
+ * an index of all packets: those after them are used. */
+static void
+test_clock_jumps(void)
+{
+    Files files;
+    guint64 counts[CT_PACKETS_N_COUNTS];
+    gint64 stamps[1000];
+    const gint64 far[] = {1000000, -1000000};
+    files_init(&files);
+    for (guint k = 0; k < G_N_ELEMENTS(far); k++) {
+        for (guint i = 0; i < G_N_ELEMENTS(stamps); i++)
+            stamps[i] = i + 2000000 + (i >= 400 && i < 600 ? far[k] : 0);
+        count_all(&files, stamps, G_N_ELEMENTS(stamps), TRUE, counts);
+        g_assert_cmpuint(counts[CT_PACKETS_READ], ==, LANES * G_N_ELEMENTS(stamps));
+        g_assert_cmpuint(counts[CT_PACKETS_MISTIMED], ==, LANES * 200);
+        g_assert_cmpuint(counts[CT_PACKETS_MISSING], ==, LANES * 200);
+    }
+    files_clear(&files);
+}
+
 /* The whole is arranged if there may be a pause of which both sides do not belong together, and if
  * files are short. */
 static void
@@ -370,6 +391,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/source-ahead/same", test_same);
     g_test_add_func("/source-ahead/late", test_late);
+    g_test_add_func("/source-ahead/clock-jumps", test_clock_jumps);
     g_test_add_func("/source-ahead/whole", test_whole);
     g_test_add_func("/source-ahead/opening", test_opening);
     return g_test_run();
