@@ -21,6 +21,8 @@ struct CtAhead {
     gint64 max_gap;
     guint n_lanes;
     Lane *lanes;
+    gint64 range[2]; /* first and end of all samples, once is_ranged */
+    gboolean is_ranged;
     gint64 end;          /* of the samples that are read */
     gint64 begin, given; /* the samples of the range that are read, and those before this one that
                             were loaded */
@@ -51,7 +53,8 @@ arrange(const CtAhead *ahead, gconstpointer raw, guint n, gint64 begin, gint64 e
     some->overlap = ahead->packets->overlap;
     some->owned[0] = begin;
     some->owned[1] = end;
-    if (!ct_packets_arrange(some, ahead->n_lanes, ahead->packets->n_samples, ahead->max_gap, error))
+    if (!ct_packets_arrange_part(some, ahead->n_lanes, ahead->packets->n_samples, ahead->max_gap,
+                                 ahead->is_ranged ? ahead->range : NULL, error))
         return NULL;
     return g_steal_pointer(&some);
 }
@@ -136,6 +139,9 @@ ct_ahead_new(CtPackets *packets, CtPacketScan *const *scans, guint n_lanes, gint
     }
     if (last_first - first_end > max_gap)
         return NULL;
+    ahead->range[0] = packets->first;
+    ahead->range[1] = packets->end;
+    ahead->is_ranged = TRUE;
     ahead->begin = ahead->given = packets->first;
     ahead->end = packets->end;
     return g_steal_pointer(&ahead);
@@ -218,6 +224,53 @@ next_part(CtAhead *ahead, Lane *lane, GError **error)
     return TRUE;
 }
 
+typedef enum { EARLY, LATE, UNKNOWN } Time;
+
+/* Whether packet `i`, if there is one, is before sample `early`. A stamp outside the range says
+ * nothing. */
+static gboolean
+compare_at(const CtAhead *ahead, CtPacketScan *scan, gint64 i, gint64 early, Time *is,
+           GError **error)
+{
+    GError *failure = NULL;
+    CtPacket packet;
+    const gboolean found = ct_packet_scan_peek(scan, i, &packet, &failure) &&
+                           packet.stamp >= ahead->range[0] && packet.stamp < ahead->range[1];
+    *is = !found ? UNKNOWN : packet.stamp < early ? EARLY : LATE;
+    if (failure)
+        g_propagate_error(error, failure);
+    return !failure;
+}
+
+/* Finds a packet before sample `early`, so that those before it are too: the last that is known,
+ * among those where headers must be. Where a clock was wrong, late packets may be before one that
+ * says it is early: so some before what is found are looked at, ever farther ones. */
+static gboolean
+find_early(const CtAhead *ahead, CtPacketScan *scan, gint64 early, gint64 *found, GError **error)
+{
+    gint64 low = 0, high = ct_packet_scan_count(scan);
+    Time is;
+    for (gint64 step = 1; step <= low || high - low > 1;) {
+        if (high - low > 1) {
+            const gint64 middle = low + (high - low) / 2;
+            if (!compare_at(ahead, scan, middle, early, &is, error))
+                return FALSE;
+            *(is == EARLY ? &low : &high) = middle;
+            step = 1;
+            continue;
+        }
+        if (!compare_at(ahead, scan, low - step, early, &is, error))
+            return FALSE;
+        if (is == LATE) {
+            high = low - step;
+            low = 0;
+        }
+        step *= 2;
+    }
+    *found = low;
+    return TRUE;
+}
+
 gboolean
 ct_ahead_cut(CtAhead *ahead, gint64 first, gint64 end, GError **error)
 {
@@ -228,20 +281,12 @@ ct_ahead_cut(CtAhead *ahead, gint64 first, gint64 end, GError **error)
     ahead->end = MIN(end, ahead->packets->end);
     for (guint i = 0; i < ahead->n_lanes; i++) {
         CtPacketScan *scan = ahead->lanes[i].scan;
-        /* The last packet that is known to be early enough, among those where headers must be. */
-        gint64 low = 0, high = ct_packet_scan_count(scan);
         GError *failure = NULL;
         CtPacket packet;
-        while (high - low > 1) {
-            const gint64 middle = low + (high - low) / 2;
-            if (ct_packet_scan_peek(scan, middle, &packet, &failure) && packet.stamp < early)
-                low = middle;
-            else
-                high = middle;
-            if (failure)
-                break;
-        }
-        if (!failure && ct_packet_scan_peek(scan, low, &packet, &failure) && low > 0)
+        gint64 low;
+        if (!find_early(ahead, scan, early, &low, error))
+            return FALSE;
+        if (ct_packet_scan_peek(scan, low, &packet, &failure) && low > 0)
             ct_packet_scan_seek(scan);
         if (!failure)
             continue;

@@ -160,21 +160,24 @@ drop_misplaced(CtPackets *packets)
     remove_dropped(packets);
 }
 
-/* Finds the stretch of time with the most packets and no gap above `max_gap`: [first, end) of
- * stamps. */
+/* Finds the stretch of time with the most packets and no gap above `max_gap`, of those in `range`
+ * if there is one: [first, end) of stamps. */
 static void
-find_longest_run(const GArray *packets, gint64 max_gap, gint64 *first, gint64 *end)
+find_longest_run(const GArray *packets, gint64 max_gap, const gint64 *range, gint64 *first,
+                 gint64 *end)
 {
-    if (packets->len == 0)
-        return;
-    g_autofree gint64 *stamps = g_new(gint64, packets->len);
-    for (guint i = 0; i < packets->len; i++)
-        stamps[i] = g_array_index(packets, CtPacket, i).stamp;
-    qsort(stamps, packets->len, sizeof *stamps, compare_stamps);
+    g_autofree gint64 *stamps = g_new(gint64, packets->len + 1);
+    guint n = 0;
+    for (guint i = 0; i < packets->len; i++) {
+        const gint64 stamp = g_array_index(packets, CtPacket, i).stamp;
+        if (!range || (stamp >= range[0] && stamp < range[1]))
+            stamps[n++] = stamp;
+    }
+    qsort(stamps, n, sizeof *stamps, compare_stamps);
     guint longest = 0;
-    for (guint begin = 0; begin < packets->len;) {
+    for (guint begin = 0; begin < n;) {
         guint i = begin + 1;
-        while (i < packets->len && stamps[i] - stamps[i - 1] <= max_gap)
+        while (i < n && stamps[i] - stamps[i - 1] <= max_gap)
             i++;
         if (i - begin > longest) {
             longest = i - begin;
@@ -382,6 +385,13 @@ gboolean
 ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 max_gap,
                    GError **error)
 {
+    return ct_packets_arrange_part(packets, n_lanes, n_samples, max_gap, NULL, error);
+}
+
+gboolean
+ct_packets_arrange_part(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 max_gap,
+                        const gint64 *range, GError **error)
+{
     if (n_lanes < 1 || n_samples < 1 || max_gap < 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
                     "wants packets of 1 lane and 1 sample at least, but is given %u and "
@@ -394,7 +404,7 @@ ct_packets_arrange(CtPackets *packets, guint n_lanes, gint64 n_samples, gint64 m
     packets->first = packets->end = 0;
     drop_stray(packets);
     drop_misplaced(packets);
-    find_longest_run(packets->packets, max_gap + n_samples, &packets->first, &packets->end);
+    find_longest_run(packets->packets, max_gap + n_samples, range, &packets->first, &packets->end);
     drop_mistimed(packets);
     g_array_sort(packets->packets, compare_packets);
     if (!drop_doubled(packets, error))

@@ -40,6 +40,11 @@ gboolean ct_packet_scan_peek_after(CtPacketScan *scan, gint64 i, CtPacket *packe
 /* The search goes on from what was found last. */
 void ct_packet_scan_seek(CtPacketScan *scan);
 
+/* As ct_packets_arrange(); packets with stamps outside range[0] … range[1] − 1 are mistimed,
+ * however many they are. NULL: the range is not known. */
+gboolean ct_packets_arrange_part(CtPackets *packets, guint n_lanes, gint64 n_samples,
+                                 gint64 max_gap, const gint64 *range, GError **error);
+
 /* The samples that are taken from an arranged packet, *begin … *end − 1: all that the packet before
  * it in its lane does not have. There may be none. */
 void ct_packets_bounds(const CtPackets *packets, const CtPacket *packet, gint64 *begin,

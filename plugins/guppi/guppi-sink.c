@@ -218,7 +218,10 @@ static void
 add_band(GString *cards, const CtSinkFile *file, const Voltages *voltages)
 {
     const gdouble rate = ct_stream_sample_rate(&file->stream);
-    const gdouble step = voltages->has_frequency ? voltages->step : rate;
+    gdouble step = voltages->has_frequency ? voltages->step : rate;
+    /* Differences of frequencies have fewer digits than the rate. */
+    if (fabs(fabs(step) - rate) <= 1e-10 * rate)
+        step = copysign(rate, step);
     if (voltages->has_frequency)
         add_real(cards, "OBSFREQ", voltages->centre / 1e6);
     add_real(cards, "OBSBW", step * (gdouble)voltages->n_channels / 1e6);

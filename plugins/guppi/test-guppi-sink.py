@@ -152,6 +152,20 @@ class Sink(recordings.RecordingTest):
                 self.assertEqual(beside["sample_rate"], wanted["sample_rate"])
                 self.assertEqual(beside.get("start_utc"), wanted.get("start_utc"))
 
+    def test_rate_of_a_third(self):
+        """Frequencies far above the rate have fewer digits than it: the band is that of the rate."""
+        for centre in (150e6, 1.4e9):
+            for sign in (1, -1):
+                with self.subTest(centre=centre, sign=sign):
+                    self.put("ci8", [("time", 20), {**CHANNELS, "length": 3, "first": centre,
+                                                    "step": sign * 1e6 / 3}, ("pol", 2)],
+                             {"ticks_per_second": [1000000, 3], "start": 0})
+                    self.convert({"stage": "guppi.sink", "path": "out.raw"})
+                    (header, _), = self.read()
+                    self.assertEqual(float(header["OBSBW"]), sign)
+                    _, beside = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+                    self.assertEqual(beside["ticks_per_second"], [1000000, 3])
+
     def test_validity(self):
         """DROPBLK is the part of a block that is invalid; blocks of which all is are invalid again."""
         gaps = {"axes": ["station"], "valid": 0.9, "invalid_samples": [28, 20],

@@ -300,6 +300,59 @@ test_late(void)
     files_clear(&files);
 }
 
+/* Many packets one after another whose clock is far from that of the recording are mistimed, as in
+ * an index of all packets: those after them are used. */
+static void
+test_clock_jumps(void)
+{
+    Files files;
+    guint64 counts[CT_PACKETS_N_COUNTS];
+    gint64 stamps[1000];
+    const gint64 far[] = {1000000, -1000000};
+    files_init(&files);
+    for (guint k = 0; k < G_N_ELEMENTS(far); k++) {
+        for (guint i = 0; i < G_N_ELEMENTS(stamps); i++)
+            stamps[i] = i + 2000000 + (i >= 400 && i < 600 ? far[k] : 0);
+        count_all(&files, stamps, G_N_ELEMENTS(stamps), TRUE, counts);
+        g_assert_cmpuint(counts[CT_PACKETS_READ], ==, LANES * G_N_ELEMENTS(stamps));
+        g_assert_cmpuint(counts[CT_PACKETS_MISTIMED], ==, LANES * 200);
+        g_assert_cmpuint(counts[CT_PACKETS_MISSING], ==, LANES * 200);
+    }
+    files_clear(&files);
+}
+
+/* Packets whose clock is too early do not hide where a part of the time begins: n of them in the
+ * middle of the file, where it is looked for first. */
+static void
+test_cut_and_jumps(void)
+{
+    Files files;
+    gint64 stamps[1000];
+    files_init(&files);
+    for (gint64 back = 300; back <= 3000000; back *= 100)
+        for (gint64 n = 1; n <= 100; n += 33)
+            for (gint64 first = 20; first < 400; first += 60) {
+                g_autoptr(GError) error = NULL;
+                for (gint64 i = 0; i < (gint64)G_N_ELEMENTS(stamps); i++)
+                    stamps[i] = i + 4000000 - (i >= 500 - n / 2 && i < 500 - n / 2 + n ? back : 0);
+                for (guint i = 0; i < LANES; i++)
+                    write_stamps(files.paths[i], stamps, G_N_ELEMENTS(stamps));
+                g_autoptr(CtRecording) recording =
+                    ct_source_open_ahead(&toy, files.params, &sizes, &error);
+                g_assert_no_error(error);
+                CtAhead *ahead = ct_source_ahead(recording);
+                const gint64 begin = (4000000 + first) * SAMPLES;
+                g_assert_true(ct_ahead_cut(ahead, begin, begin + 100, &error));
+                g_assert_true(ct_ahead_load(ahead, begin, begin + 100, &error));
+                for (guint lane = 0; lane < LANES; lane++) {
+                    g_autoptr(GArray) found =
+                        packets_in(recording->packets, lane, begin, begin + 100);
+                    g_assert_cmpuint(found->len, ==, 100 / SAMPLES);
+                }
+            }
+    files_clear(&files);
+}
+
 /* The whole is arranged if there may be a pause of which both sides do not belong together, and if
  * files are short. */
 static void
@@ -370,6 +423,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/source-ahead/same", test_same);
     g_test_add_func("/source-ahead/late", test_late);
+    g_test_add_func("/source-ahead/clock-jumps", test_clock_jumps);
+    g_test_add_func("/source-ahead/cut-and-jumps", test_cut_and_jumps);
     g_test_add_func("/source-ahead/whole", test_whole);
     g_test_add_func("/source-ahead/opening", test_opening);
     return g_test_run();
