@@ -4,7 +4,8 @@
  * The packets of a file are found and arranged part by part, each part with the packets before and
  * after it, its context, on which the decisions on its packets depend. What is decided is what
  * arranging all packets decides, as long as packets are out of order, doubled, or contradicted by
- * others within the context only. */
+ * others within the context only. (Around packets that are wrong at the ends, fewer are counted
+ * as reordered.) */
 #pragma once
 
 #include "packets-private.h"

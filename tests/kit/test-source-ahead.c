@@ -218,7 +218,10 @@ compare(Files *files, GRand *random, gint64 skip, gint64 left)
         g_assert_cmpuint(some->packets->len, <=, 4 * LANES * (sizes.part + 2 * sizes.context));
     }
     for (guint i = 0; i < CT_PACKETS_N_COUNTS && skip + left == 0; i++)
-        if (all->counts[i] != some->counts[i])
+        /* Arranging all packets counts those, too, that come after a packet which is then found to
+         * be wrong, at an end of the recording. */
+        if (i == CT_PACKETS_REORDERED ? all->counts[i] < some->counts[i]
+                                      : all->counts[i] != some->counts[i])
             g_error("%s: wants %" G_GUINT64_FORMAT ", but is %" G_GUINT64_FORMAT,
                     CT_PACKET_COUNTERS[i], all->counts[i], some->counts[i]);
     return TRUE;
@@ -236,12 +239,14 @@ test_same(void)
         const gint rate = rates[seed % G_N_ELEMENTS(rates)];
         g_test_message("seed %u", seed);
         files_init(&files);
-        for (guint i = 0; i < LANES; i++)
-            write_file(files.paths[i], random, 400 + (guint)g_rand_int_range(random, 0, 600),
-                       1000000 + SAMPLES * (gint64)g_rand_int_range(random, 0, 300), rate);
+        for (guint i = 0; i < LANES; i++) {
+            const guint n = 400 + (guint)g_rand_int_range(random, 0, 600);
+            const gint64 first = g_rand_int_range(random, 0, 300);
+            write_file(files.paths[i], random, n, 1000000 + SAMPLES * first, rate);
+        }
+        const gint64 skip = g_rand_int_range(random, 0, 3000);
         n_ahead += compare(&files, random, 0, 0);
-        compare(&files, random, g_rand_int_range(random, 0, 3000),
-                g_rand_int_range(random, 0, 3000));
+        compare(&files, random, skip, g_rand_int_range(random, 0, 3000));
         files_clear(&files);
     }
     g_test_message("%u of %u recordings were read part by part", n_ahead, n_seeds);
