@@ -15,7 +15,8 @@ CACHE = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]).parent / "oracles"
 def install(packages, *options):
     """The folder of installed packages ("baseband==4.3.0", or several with spaces between them), by
     pip with these options; None if there is no way to get them."""
-    folder = CACHE / f"{packages.replace(' ', '+')}-python{sys.version_info[0]}.{sys.version_info[1]}"
+    folder = CACHE / (f"{'+'.join([*packages.split(), *options])}-python"
+                      f"{sys.version_info[0]}.{sys.version_info[1]}")
     if folder.exists():
         return folder
     CACHE.mkdir(parents=True, exist_ok=True)

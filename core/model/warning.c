@@ -5,11 +5,11 @@
 #include <cornerturn/stage.h>
 
 static const char *const kind_names[] = {
-    [CT_WARNING_STAGE] = "stage",   [CT_WARNING_PARAMETER] = "parameter",
-    [CT_WARNING_UNREAD] = "unread", [CT_WARNING_EMPTY] = "empty",
-    [CT_WARNING_SHORT] = "short",   [CT_WARNING_INVALID] = "invalid",
-    [CT_WARNING_EARLY] = "early",   [CT_WARNING_CHANGE] = "change",
-    [CT_WARNING_PLAN] = "plan",
+    [CT_WARNING_STAGE] = "stage",     [CT_WARNING_PARAMETER] = "parameter",
+    [CT_WARNING_UNREAD] = "unread",   [CT_WARNING_EMPTY] = "empty",
+    [CT_WARNING_SHORT] = "short",     [CT_WARNING_INVALID] = "invalid",
+    [CT_WARNING_EARLY] = "early",     [CT_WARNING_CHANGE] = "change",
+    [CT_WARNING_CLIPPED] = "clipped", [CT_WARNING_PLAN] = "plan",
 };
 
 static void

@@ -16,6 +16,7 @@ typedef enum {
     CT_WARNING_INVALID,   /* a stream whose samples are all invalid */
     CT_WARNING_EARLY,     /* data before the first block of a static input */
     CT_WARNING_CHANGE,    /* a change of a parameter that has no effect */
+    CT_WARNING_CLIPPED,   /* a node that clipped many of its elements */
     CT_WARNING_PLAN       /* a plan that differs from what was asked for */
 } CtWarningKind;
 

@@ -6,7 +6,10 @@
  * the run becomes final. */
 #include "change.h"
 #include "graph/plugin-call.h"
+#include "model/node-params.h"
 #include "scheduler-private.h"
+
+#include <string.h>
 
 /* ---- what a run warns of ---- */
 
@@ -81,6 +84,34 @@ warn_of_early_data(GPtrArray *warnings, const CtRunNode *node, const CtPlace *pl
     }
 }
 
+/* The user is warned if more than one element in so many was clipped. */
+#define CLIPPED_ONE_IN 100
+
+/* The elements of which the counter "clipped" counts some (CtStage.counters); 0: none. */
+static gdouble
+count_elements(const CtRunNode *node)
+{
+    const guint flows = ct_run_node_first_flow(node);
+    const CtStream *stream = flows < node->n_inputs ? node->inputs[flows].ring->link->stream
+                             : node->n_outputs > 0  ? node->plan->output_bindings[0].stream
+                                                    : NULL;
+    return stream ? (gdouble)ct_scheduler_progress(node) * (gdouble)ct_stream_width(stream) : 0;
+}
+
+static void
+warn_of_clipped(GPtrArray *warnings, const CtRunNode *node, const CtPlace *place)
+{
+    const char *const *names = node->plan->nodes[0].stage->counters;
+    const gdouble n_elements = count_elements(node);
+    for (guint c = 0; c < node->n_counters; c++)
+        if (strcmp(names[c], "clipped") == 0 &&
+            (gdouble)node->counters[c] * CLIPPED_ONE_IN > n_elements)
+            ct_warnings_add(warnings, CT_WARNING_CLIPPED, node->plan->name, place,
+                            "clipped %" G_GUINT64_FORMAT
+                            " of %.0f elements: the type of its result can't hold their values",
+                            node->counters[c], n_elements);
+}
+
 static void
 warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
 {
@@ -92,6 +123,11 @@ warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
                         "all %" G_GINT64_FORMAT " samples that it gave are invalid",
                         node->totals.samples);
     warn_of_early_data(warnings, node, place);
+    warn_of_clipped(warnings, node, place);
+    /* What its variant has warned of since it was prepared. */
+    for (guint k = 0; k < plan->n_nodes; k++)
+        if (plan->nodes[k].params)
+            ct_params_join_warnings(plan->nodes[k].params, plan->nodes[k].name, warnings);
     /* An interrupt explains the warnings that follow. */
     if (node->interrupted)
         return;

@@ -18,7 +18,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
     self->boxes.table = self->table.data;
-    gint64 stride = sizeof(double complex);
+    gint64 stride = gains_are_real(&prepare->nodes[0]) ? sizeof(double) : sizeof(double complex);
     for (guint a = self->table.n_axes; a-- > 0; stride *= self->table.lengths[a])
         for (guint b = 0; b < self->boxes.n_axes && self->table.lengths[a] > 1; b++)
             if (self->boxes.axes[b].name == self->table.axes[a])
@@ -31,11 +31,16 @@ multiply(gpointer data, const guint8 *in, const guint8 *factor, guint8 *out, con
 {
     const Reference *self = data;
     for (gint64 i = 0; i < run->length; i++) {
-        const double complex g = *(const double complex *)factor;
-        if (self->boxes.in_type == CT_CF32)
-            *(float complex *)out = (float complex)(g * *(const float complex *)in);
+        const double *g = (const double *)factor; /* a real number, or two parts */
+        if (self->boxes.in_type == CT_F32)
+            *(float *)out = (float)(*g * *(const float *)in);
+        else if (self->boxes.in_type == CT_F64)
+            *(double *)out = *g * *(const double *)in;
+        else if (self->boxes.in_type == CT_CF32)
+            *(float complex *)out =
+                (float complex)(*(const double complex *)factor * *(const float complex *)in);
         else
-            *(double complex *)out = g * *(const double complex *)in;
+            *(double complex *)out = *(const double complex *)factor * *(const double complex *)in;
         in += run->in;
         factor += run->table;
         out += run->out;

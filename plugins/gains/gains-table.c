@@ -44,7 +44,9 @@ ct_gains_load(const CtNode *node, const char *axes[CT_MAX_AXES], GError **error)
     if (!find_axes(node, axes, &n, error))
         return NULL;
     g_autoptr(CtNpyArray) array =
-        ct_npy_load(ct_params_string(node->params, "gains"), 'c', 16, &problem);
+        gains_are_real(node)
+            ? ct_npy_load(ct_params_string(node->params, "gains"), 'f', 8, &problem)
+            : ct_npy_load(ct_params_string(node->params, "gains"), 'c', 16, &problem);
     if (!array) {
         ct_params_error(node->params, "gains", error, "%s", problem->message);
         return NULL;
@@ -68,23 +70,34 @@ ct_gains_load(const CtNode *node, const char *axes[CT_MAX_AXES], GError **error)
     return NULL;
 }
 
-/* 1/g; a gain of 0 stays 0. */
-static double complex
-inverse(double complex gain)
+/* Copies the gains, or 1/g of them, where a gain of 0 stays 0. */
+static void
+copy_real(const double *gains, double *factors, gsize n, gboolean inverts)
 {
-    return gain == 0 ? 0 : 1 / gain;
+    for (gsize i = 0; i < n; i++)
+        factors[i] = !inverts ? gains[i] : gains[i] == 0 ? 0 : 1 / gains[i];
+}
+
+static void
+copy_complex(const double complex *gains, double complex *factors, gsize n, gboolean inverts)
+{
+    for (gsize i = 0; i < n; i++)
+        factors[i] = !inverts ? gains[i] : gains[i] == 0 ? 0 : 1 / gains[i];
 }
 
 gboolean
 ct_gains_table(const CtNode *node, CtFormTable *table, GError **error)
 {
     const CtParams *params = node->params;
+    const gboolean is_real = gains_are_real(node);
+    const gsize item_bytes = is_real ? sizeof(double) : sizeof(double complex);
     g_autoptr(CtNpyArray) array = NULL;
     double complex constant = 1;
-    table->type = CT_CF64;
+    table->type = is_real ? CT_F64 : CT_CF64;
     if (ct_array_is_given(node, GAINS_PORT)) {
         const guint n_axes = ct_array_axes(node, GAINS_PORT, table->axes);
-        array = ct_array_read(node, GAINS_PORT, table->axes, n_axes, 'c', 16, error);
+        array = ct_array_read(node, GAINS_PORT, table->axes, n_axes, is_real ? 'f' : 'c',
+                              (unsigned)item_bytes, error);
         if (!array)
             return FALSE;
     } else if (ct_params_has(params, "gains")) {
@@ -96,16 +109,18 @@ ct_gains_table(const CtNode *node, CtFormTable *table, GError **error)
         if (ct_params_count(params, "gain") == 2)
             constant += I * ct_params_real_at(params, "gain", 1);
     }
-    const double complex *given = array ? array->data : &constant;
+    const gconstpointer given = array ? array->data : &constant; /* the real part comes first */
     const gsize n = array ? array->n_items : 1;
-    double complex *factors = table->data = CT_TABLE(double complex, n, "gains", error);
-    if (!factors)
+    table->data = ct_table_new(n, item_bytes, "gains", error);
+    if (!table->data)
         return FALSE;
     table->n_axes = array ? array->n_axes : 0;
     for (guint a = 0; a < table->n_axes; a++)
         table->lengths[a] = (gint64)array->shape[a];
     const gboolean inverts = ct_params_bool(params, "inverse");
-    for (gsize i = 0; i < n; i++)
-        factors[i] = inverts ? inverse(given[i]) : given[i];
+    if (is_real)
+        copy_real(given, table->data, n, inverts);
+    else
+        copy_complex(given, table->data, n, inverts);
     return TRUE;
 }

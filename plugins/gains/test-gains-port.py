@@ -125,6 +125,25 @@ class Port(unittest.TestCase):
         for variant in VARIANTS:
             self.close(self.take(text, variant), x * factors[:, None, :, None], variant)
 
+    def test_real_streams(self):
+        """Each block holds from its tick; integers and doubles become factors of the stream."""
+        held = in_effect(70, (1000,), 7, ("100",))
+        for kind in "f4", "f8":
+            x = rng.normal(size=(70, 5, 3, 2)).astype(kind)
+            for of in "f4", "f8", "i2":
+                w = (rng.normal(size=(7, 3)) * 100).astype(of)
+                text = self.graph((x, "[time channel station pol]", clock(1000)),
+                                  (w, "[time station]", clock(100)))
+                wanted = x.astype(float) * w[held].astype(float)[:, None, :, None]
+                u = 2.0 ** (-24 if kind == "f4" else -53)
+                for variant in VARIANTS:
+                    for workers in (1, 3):
+                        got = self.take(text, variant, workers)
+                        self.assertEqual(got.dtype, x.dtype)
+                        # the factor and the product are rounded
+                        self.assertTrue(numpy.all(abs(got - wanted) <= 4 * u * abs(wanted)),
+                                        (kind, of, variant, workers))
+
     def test_like_a_file(self):
         """The same to the last bit as with the factors in a file."""
         x, w = normal(99, 5, 3, 2).astype("c8"), normal(3, 2, 5)
@@ -152,11 +171,15 @@ class Port(unittest.TestCase):
                  "of length 1, time 7, channel 5, station 3, pol 2, but is given time 2, station 4"),
                 ((normal(2, 4), "[time beam]", clock(10)), "",
                  "but is given time 2, beam 4"),
+                ((normal(2, 3), "[time station]", clock(10)), "real",
+                 r"^test:4:3: node 'g': input 'gains' wants real factors, for input 'in' is real "
+                 r"\(f32\), but is given cf64$"),
                 ((normal(2, 3), "[time station]", "start: 0"), "",
                  "port 'gains' wants blocks whose ticks relate to those of port 'in'"),
         ):
             with self.subTest(wanted=wanted), self.assertRaisesRegex(pipeline.Failure, wanted):
-                self.take(self.graph(x, given, node), "reference")
+                data = (x[0].real.copy(), *x[1:]) if node == "real" else x
+                self.take(self.graph(data, given, "" if node == "real" else node), "reference")
 
 
 if __name__ == "__main__":

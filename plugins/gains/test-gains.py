@@ -95,6 +95,41 @@ class Gains(unittest.TestCase):
             self.close(self.run_gains(x, given, variant),
                        x.astype(complex) * gains.transpose(2, 0, 1), variant)
 
+    def test_real_streams(self):
+        """Powers have real factors: from a file, one for all, or their inverse."""
+        factors = rng.normal(size=(3, 2, 5))
+        factors[2, 1, 3] = 0
+        given = self.save(factors)
+        full = factors.transpose(2, 0, 1)
+        for type_ in "f32", "f64":
+            x = rng.normal(size=(301, 5, 3, 2)).astype(pipeline.DTYPES[type_])
+            with numpy.errstate(all="ignore"):
+                inverted = numpy.where(full == 0, 0, x / full)
+            for variant in VARIANTS:
+                for order in itertools.permutations(AXES):
+                    self.close_real(self.run_gains(x, given, variant, order, type_), x * full,
+                                    type_, variant, order)
+                self.close_real(self.run_gains(x, given + ", inverse: true", variant, type_=type_),
+                                inverted, type_, variant)
+                self.close_real(self.run_gains(x, "gain: -3", variant, type_=type_),
+                                x * numpy.float64(-3), type_, variant)
+
+    def close_real(self, got, wanted, *what):
+        """Compares with the roundings of the factor and of the product."""
+        u = 2.0 ** (-24 if got.dtype == numpy.float32 else -53)
+        self.assertTrue(numpy.all(abs(got - wanted) <= 4 * u * abs(wanted)), what)
+
+    def test_real_streams_refuse_complex_factors(self):
+        x = rng.normal(size=(7, 5, 3, 2)).astype("f4")
+        for parameters, wanted in (
+                ("gain: [1, 0]", r"^test:3:\d+: node 'y': parameter 'gain': wants a real factor, for "
+                 r"the stream is real \(f32\), but is given a real and an imaginary part$"),
+                (self.save(normal(3, 2, 5)), r"^test:3:\d+: node 'y': parameter 'gains': .*/g.npy: "
+                 "wants real elements, but is given complex ones$"),
+        ):
+            with self.assertRaisesRegex(pipeline.Failure, wanted):
+                self.run_gains(x, parameters, "reference", type_="f32")
+
     def test_inverse(self):
         x = normal(70, 5, 3, 2).astype(numpy.complex64)
         gains = normal(3, 2, 5)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stage level: factors that bring mean powers to a wanted power. */
+/* The stage level: factors that bring samples or powers to a wanted mean power. */
 #include "level.kernel.h"
 
 #include <cornerturn/kit/form.h>
 #include <math.h>
 
 static const CtParam params[] = {
-    {"power", CT_PARAM_REAL, CT_PARAM_RANGED, .minimum = 1e-30, .maximum = 1e30, .fallback = "1",
+    {"power", CT_PARAM_REAL, CT_PARAM_RANGED, .minimum = 1e-30, .maximum = 1e30,
      .help = "the mean power, |x|², of samples that are multiplied by the factors"},
+    {"mean", CT_PARAM_REAL, CT_PARAM_RANGED, .minimum = 1e-30, .maximum = 1e30,
+     .help = "in its place, the mean of powers that are multiplied by the factors"},
     {NULL},
 };
 
-/* The quotient, the root and the result are rounded. A relative error of the power counts half. */
+/* The quotient, the root and the result are rounded. A relative error of the mean counts once in a
+ * quotient, and half in its root. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {
@@ -22,10 +25,16 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 }
 
 static gboolean
-set(const CtNode *node, gpointer settings, G_GNUC_UNUSED GError **error)
+set(const CtNode *node, gpointer settings, GError **error)
 {
     Level *self = settings;
-    self->power = ct_params_real(node->params, "power");
+    const gboolean has_mean = ct_params_has(node->params, "mean");
+    if (has_mean == ct_params_has(node->params, "power"))
+        return ct_params_error(node->params, has_mean ? "mean" : "power", error,
+                               "wants 'power', for samples, or 'mean', for powers, but is given %s",
+                               has_mean ? "both" : "neither");
+    self->of_powers = has_mean;
+    self->wanted = ct_params_real(node->params, has_mean ? "mean" : "power");
     return TRUE;
 }
 
@@ -33,13 +42,13 @@ static const CtForm form = CT_KERNEL_FORM("level", "level", .set = set);
 
 static const CtStage stage = {
     .name = "level",
-    .summary = "factors that bring mean powers to a wanted power",
-    .version = 1,
+    .summary = "factors that bring samples or powers to a wanted mean power",
+    .version = 2,
     .inputs = CT_PORTS({"in", "f32|f64{...}", 0, "mean powers"}),
     .outputs = CT_PORTS({"out", "f32|f64{...}", 0, "factors"}),
     .params = params,
     CT_FORM_STAGE(form),
-    .operations_per_part = 2,
+    .operations_per_part = 2, /* at most: a quotient and its root */
     .accuracy = accuracy,
     .accuracy_rule = "4 u |y|, u = 2⁻²⁴ (2⁻⁵³ of double precision)",
 };
@@ -48,16 +57,15 @@ static const CtStage stage = {
 
 typedef struct {
     CtBoxes boxes;
-    gdouble power;
+    Level settings;
 } Reference;
 
 static gboolean
-prepare(CtPrepare *prepare, gpointer *state, G_GNUC_UNUSED GError **error)
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
     Reference *self = *state = g_new0(Reference, 1);
     ct_boxes_init(&self->boxes, &prepare->inputs[0], &prepare->outputs[0], 1);
-    self->power = ct_params_real(prepare->nodes[0].params, "power");
-    return TRUE;
+    return set(&prepare->nodes[0], &self->settings, error);
 }
 
 static void
@@ -68,7 +76,8 @@ find_factors(gpointer data, const guint8 *in, G_GNUC_UNUSED const guint8 *table,
     const gboolean is_double = self->boxes.in_type == CT_F64;
     for (gint64 i = 0; i < run->length; i++, in += run->in, out += run->out) {
         const gdouble x = is_double ? *(const gdouble *)in : (gdouble) * (const gfloat *)in;
-        const gdouble y = x > 0 ? sqrt(self->power / x) : 0;
+        const gdouble quotient = self->settings.wanted / x;
+        const gdouble y = !(x > 0) ? 0 : self->settings.of_powers ? quotient : sqrt(quotient);
         if (is_double)
             *(gdouble *)out = y;
         else

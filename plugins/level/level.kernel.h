@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* level: the factor that brings a mean power to a wanted one. */
+/* level: the factor that brings samples, or their powers, to a wanted mean power. */
 #include <cornerturn/kit/kernel.h>
 
 typedef struct {
-    double power; /* wanted */
+    double wanted; /* the mean power */
+    int of_powers; /* the factor is of powers, not of samples */
 } Level;
 
 #ifdef CT_KERNEL
@@ -11,8 +12,8 @@ typedef struct {
 CT_KERNEL void
 level(const Level *self, const ct_x *x, ct_y *y)
 {
-    const double power = *x;
-    *y = (ct_y)(power > 0 ? sqrt(self->power / power) : 0);
+    const double mean = *x, quotient = self->wanted / mean;
+    *y = (ct_y)(!(mean > 0) ? 0 : self->of_powers ? quotient : sqrt(quotient));
 }
 CT_MAP(level, Level)
 #endif

@@ -82,14 +82,15 @@ class Sink(graphs.GraphTest):
             json.dumps({"observation": observation, "stages": stages}, indent=1))
         return name
 
-    def run_stages(self, stages):
+    def run_stages(self, stages, warnings="^$"):
         done = subprocess.run([graphs.COMMAND, "run", self.write(stages), "--stats", "json"],
                               cwd=self.folder, capture_output=True, text=True, timeout=120)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, warnings)
         return json.loads(done.stdout)
 
-    def run_sink(self, *arguments, **more):
-        return self.run_stages(self.stages(*arguments, **more))
+    def run_sink(self, *arguments, warnings="^$", **more):
+        return self.run_stages(self.stages(*arguments, **more), warnings)
 
     def open(self, *names):
         """Columns and headers of files, by astropy."""
@@ -174,7 +175,8 @@ class Sink(graphs.GraphTest):
         values = np.float32([-1, -0.5, 0.49, 0.5, 1.5, 2.5, 254.5, 255.49, 255.5, 300, np.nan, np.inf])
         for scale, offset in ((1, 0), (1, 3), (0.5, -7)):
             stats = self.run_sink((values * scale + offset)[:, None], ["time", "channel"],
-                                  {"bits": 8, "offset": offset, "scale": scale})
+                                  {"bits": 8, "offset": offset, "scale": scale},
+                                  warnings=r"'out': warning: clipped 5 of 12 elements: ")
             np.testing.assert_array_equal(self.levels(self.open("out.sf")).ravel(),
                                           [0, 0, 0, 0, 2, 2, 254, 255, 255, 255, 0, 255])
             node, = (node for node in stats["nodes"] if node["name"] == "out")

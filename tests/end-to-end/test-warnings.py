@@ -153,6 +153,14 @@ RUNS = {
         through("stage: fir, n_channels: 64, n_taps: 16",
                 "samples: 4096, invalid: [[-1, 900, 1], [-1, 1800, 1], [-1, 2700, 1], [-1, 3600, 1]]", "@"), [],
         ("invalid", "x", "all 49 samples that it gave are invalid")),
+    "samples beyond the levels of a type": (
+        "stages:\n  in: { stage: file.source, path: in.npy, layout: '[time station]' }\n"
+        "  @x: { stage: quantise, from: in, type: ci8, scale: 200 }\n" + SINK, [],
+        ("clipped", "x", "clipped 128 of 128 elements: the type of its result can't hold their values")),
+    "a source beyond the levels of its type": (
+        sky("samples: 99, type: ci4, scale: 1e6", "@") + SINK.replace(" x,", " sky,"), [],
+        ("clipped", "sky",
+         "clipped 396 of 396 elements: the type of its result can't hold their values")),
     "a duration that is shorter than a window": (
         through("stage: fir, n_channels: 64, n_taps: 16", mark="@"), ["--duration", "1 ms"],
         ("empty", "x", "gave no samples")),
@@ -232,6 +240,20 @@ class Warnings(unittest.TestCase):
                 done = self.call("run", text, "--stats", "json", *arguments)
                 self.check_warns(done, warning)
                 self.check_warned(json.loads(done.stdout), warning)
+
+    def test_a_hundredth_may_be_clipped(self):
+        text = ("stages:\n  in: { stage: file.source, path: in.npy, layout: 'f32[time pol]' }\n"
+                "  @x: { stage: quantise, from: in, type: i8 }\n" + SINK)
+        for n in 0, 3, 4:
+            array = numpy.zeros((100, 3), numpy.float32)
+            array.ravel()[:n] = 200
+            numpy.save(self.folder / "in.npy", array)
+            done = self.call("run", text, "--quiet")
+            if n <= 3:
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+            else:
+                self.check_warns(done, ("clipped", "x", "clipped 4 of 300 elements: the type of its "
+                                        "result can't hold their values"))
 
     def test_text(self):
         text, warning = GRAPHS["no samples"]
