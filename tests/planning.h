@@ -79,7 +79,7 @@ load(Fixture *fixture, const char *stages)
     g_autofree char *text = g_strdup_printf("stages:\n%s", stages);
     fixture->config = ct_config_parse(text, -1, "g.yaml", NULL, &error);
     g_assert_no_error(error);
-    fixture->graph = ct_graph_new(fixture->config, fixture->registry, &error);
+    fixture->graph = ct_graph_new(fixture->config, fixture->registry, FALSE, &error);
     g_assert_no_error(error);
 }
 

@@ -203,7 +203,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         !ct_pipeline_set_in_flight(pipeline, (guint)MAX(given.in_flight, 0), error) ||
         !ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs, error) ||
         !ct_pipeline_set_duration(pipeline, options->duration, error) ||
-        !ct_pipeline_set_strict(pipeline, options->strict, error))
+        !ct_pipeline_set_strict(pipeline, options->strict, error) ||
+        !ct_pipeline_set_reads_pipes(pipeline, g_str_equal(command->name, "run"), error))
         return NULL;
     return g_steal_pointer(&pipeline);
 }

@@ -32,7 +32,8 @@ is_written(const File *file)
     return file->param && file->param->flags & CT_PARAM_WRITTEN;
 }
 
-/* Whether a file is not one of a folder: standard output, an open file of the process, a FIFO. */
+/* Whether a file is not one of a folder: standard input or output, an open file of the process, a
+ * FIFO. */
 static gboolean
 is_pipe(const File *file)
 {
@@ -91,6 +92,15 @@ inode_name(const char *path)
     return g_strdup_printf("%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
 }
 
+/* A pipe by its number, if it has one. */
+static char *
+pipe_name(const File *file)
+{
+    if (strcmp(file->path, "-") == 0)
+        return g_strdup(is_written(file) ? "fd:1" : "fd:0");
+    return g_str_has_prefix(file->path, "fd:") ? g_strdup(file->path) : NULL;
+}
+
 static char *
 describe_use(const File *file)
 {
@@ -136,6 +146,9 @@ check_file(GHashTable *known, GPtrArray *files, const File *named, const char *e
     g_ptr_array_add(files, file);
     if (is_written(file) && !is_pipe(file) && !check_folder(file, error))
         return FALSE;
+    char *number = is_pipe(file) ? pipe_name(file) : NULL;
+    if (number)
+        return enter(known, number, file, error);
     if (!enter(known, real_name(file->path), file, error))
         return FALSE;
     char *inode = inode_name(file->path);
@@ -183,6 +196,51 @@ ct_graph_check_files(const CtGraph *graph, GError **error)
     return TRUE;
 }
 
+/* Checks one pipe; `known` has those before it. */
+static gboolean
+check_pipe(GHashTable *known, const File *file, gboolean reads_pipes, GError **error)
+{
+    char *number = pipe_name(file);
+    char *name = number ? number : inode_name(file->path);
+    const CtGraphNode *other = name ? g_hash_table_lookup(known, name) : NULL;
+    if (!other && reads_pipes) {
+        if (name)
+            g_hash_table_insert(known, name, (gpointer)file->node);
+        return TRUE;
+    }
+    g_free(name);
+    g_autofree char *message =
+        reads_pipes
+            ? g_strdup_printf("wants a pipe that nobody else reads, but '%s' is one that node '%s' "
+                              "reads",
+                              file->path, other->node.name)
+            : g_strdup_printf("wants a file, but '%s' is a pipe, which can be read only once: by "
+                              "'cornerturn run'",
+                              file->path);
+    return file_error(file, error, message);
+}
+
+gboolean
+ct_graph_check_pipes(const CtGraph *graph, gboolean reads_pipes, GError **error)
+{
+    g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint n = 0; n < graph->nodes->len; n++) {
+        const CtGraphNode *node = graph->nodes->pdata[n];
+        const CtParams *given = node->node.params;
+        const CtParam *param = node->node.stage->params;
+        for (; param && param->name; param++)
+            for (guint i = 0;
+                 param->flags & CT_PARAM_PIPE && i < ct_params_count(given, param->name); i++) {
+                const File file = {node, param, i,
+                                   (char *)ct_params_string_at(given, param->name, i)};
+                if (!is_written(&file) && is_pipe(&file) &&
+                    !check_pipe(known, &file, reads_pipes, error))
+                    return FALSE;
+            }
+    }
+    return TRUE;
+}
+
 gboolean
 ct_graph_writes_stdout(const CtGraph *graph)
 {
@@ -190,7 +248,7 @@ ct_graph_writes_stdout(const CtGraph *graph)
         const CtGraphNode *node = graph->nodes->pdata[i];
         const CtParam *param = node->node.stage->params;
         for (; param && param->name; param++)
-            for (guint k = 0; param->flags & CT_PARAM_PIPE &&
+            for (guint k = 0; param->flags & CT_PARAM_PIPE && param->flags & CT_PARAM_WRITTEN &&
                               k < ct_params_count(node->node.params, param->name);
                  k++)
                 if (strcmp(ct_params_string_at(node->node.params, param->name, k), "-") == 0)

@@ -521,7 +521,7 @@ is_source(const CtNode *node)
 }
 
 CtGraph *
-ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
+ct_graph_new(const CtConfig *config, CtRegistry *registry, gboolean reads_pipes, GError **error)
 {
     g_autoptr(CtGraph) graph = g_new0(CtGraph, 1);
     graph->config = config;
@@ -541,7 +541,7 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error)
         if (!connect_node(ct_graph_node(graph, i), graph->nodes, error))
             return NULL;
     }
-    if (!order_nodes(graph->nodes, error))
+    if (!order_nodes(graph->nodes, error) || !ct_graph_check_pipes(graph, reads_pipes, error))
         return NULL;
     g_autofree gboolean *serves_static = find_static(graph);
     for (guint i = 0; i < graph->nodes->len; i++) {

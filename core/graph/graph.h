@@ -42,10 +42,14 @@ ct_graph_node(const CtGraph *graph, guint i)
 /* Looks up stages, parses parameters, connects ports, orders the nodes, describes the streams from
  * the sources to the sinks, and checks the files that parameters name. Every error names file,
  * line, column, node and port. The configuration and the registry must outlive the graph. */
-CtGraph *ct_graph_new(const CtConfig *config, CtRegistry *registry, GError **error);
+CtGraph *ct_graph_new(const CtConfig *config, CtRegistry *registry, gboolean reads_pipes,
+                      GError **error);
 /* Whether each file that a node writes is in a writable folder, is named by no other parameter, and
  * is not the file of the graph. */
 gboolean ct_graph_check_files(const CtGraph *graph, GError **error);
+/* Checks, before anything is read, that at most one node reads each pipe; without `reads_pipes`,
+ * that none does. */
+gboolean ct_graph_check_pipes(const CtGraph *graph, gboolean reads_pipes, GError **error);
 /* Whether a node writes standard output (CT_PARAM_PIPE). */
 gboolean ct_graph_writes_stdout(const CtGraph *graph);
 void ct_graph_free(CtGraph *graph);

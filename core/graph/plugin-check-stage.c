@@ -102,10 +102,10 @@ static gboolean
 check_files(const CtCheck *check, const char *field, const CtParam *param, GError **error)
 {
     guint n;
-    if (param->kind != CT_PARAM_PATH && (param->flags & CT_PARAM_WRITTEN || param->endings))
-        return ct_check_refuse(check, error, field, "CT_PARAM_WRITTEN and endings are for paths");
-    if (param->flags & CT_PARAM_PIPE && !(param->flags & CT_PARAM_WRITTEN))
-        return ct_check_refuse(check, error, field, "CT_PARAM_PIPE is for paths that are written");
+    if (param->kind != CT_PARAM_PATH &&
+        (param->flags & (CT_PARAM_WRITTEN | CT_PARAM_PIPE) || param->endings))
+        return ct_check_refuse(check, error, field,
+                               "CT_PARAM_WRITTEN, CT_PARAM_PIPE and endings are for paths");
     if (!param->endings)
         return TRUE;
     g_autofree char *endings = g_strconcat(field, ", endings", NULL);

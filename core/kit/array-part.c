@@ -17,6 +17,7 @@ ct_array_part_clear(CtArrayPart *part, const CtArraySource *source)
         source->clear(&part->file);
     if (part->file.fd >= 0)
         close(part->file.fd);
+    ct_pipe_free(part->pipe);
     g_free(part->path);
     ct_stream_clear(&part->stream);
     g_clear_pointer(&part->gaps, ct_gaps_free);
@@ -116,6 +117,23 @@ measure_element(CtArrayPart *part, const CtArraySource *source, GError **error)
     return fault(source, error, "it has elements of %u bits of %s", part->bits, info->name);
 }
 
+/* Checks that the elements of the array are there, and that there are not too many. */
+static gboolean
+check_bytes(const CtArrayPart *part, const CtArraySource *source, GError **error)
+{
+    const CtArrayFile *file = &part->file;
+    const gint64 bits = count_bits(part);
+    const gint64 bytes = bits / 8 + (bits % 8 != 0);
+    const gboolean are_there = source->read || part->pipe || file->length - file->offset >= bytes;
+    if (bits >= 0 && (source->read || file->offset >= 0) && are_there)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                "%s: wants %" G_GINT64_FORMAT " bytes of data, but is given %" G_GINT64_FORMAT
+                " (truncated)",
+                part->path, bits < 0 ? G_MAXINT64 : bytes, MAX(0, file->length - file->offset));
+    return FALSE;
+}
+
 /* Works out where the elements are, and checks that the file has them all. */
 static gboolean
 measure(CtArrayPart *part, const CtArraySource *source, GError **error)
@@ -130,17 +148,20 @@ measure(CtArrayPart *part, const CtArraySource *source, GError **error)
     part->n_outer = (guint)MAX(time, 0);
     if (!measure_element(part, source, error))
         return FALSE;
-    if (part->n_samples % part->block != 0)
-        return fault(source, error, "%s has parts of blocks of time", part->path);
-    const gint64 bits = count_bits(part);
-    const gint64 bytes = bits / 8 + (bits % 8 != 0);
-    if (bits < 0 || (!source->read && (file->offset < 0 || file->length - file->offset < bytes))) {
-        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                    "%s: wants %" G_GINT64_FORMAT " bytes of data, but is given %" G_GINT64_FORMAT
-                    " (truncated)",
-                    part->path, bits < 0 ? G_MAXINT64 : bytes, MAX(0, file->length - file->offset));
+    if (part->pipe && time != 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "%s: wants time as the slowest axis, for it is a pipe", part->path);
         return FALSE;
     }
+    if (part->n_samples >= 0 && part->n_samples % part->block != 0)
+        return fault(source, error, "%s has parts of blocks of time", part->path);
+    const gboolean is_open = part->pipe && part->n_samples < 0;
+    /* An array whose length is not known has at least a block. */
+    part->n_samples = is_open ? part->block : part->n_samples;
+    const gboolean good = check_bytes(part, source, error);
+    part->n_samples = is_open ? -1 : part->n_samples;
+    if (!good)
+        return FALSE;
     for (guint a = 0; a < file->layout.n_axes; a++)
         if ((gint)a < time)
             part->n_slabs *= ct_array_part_length(part, a);
@@ -223,7 +244,7 @@ read_array(CtArrayPart *part, const CtArraySource *source, const CtParams *given
 {
     CtArrayFile *file = &part->file;
     g_auto(CtSidecar) sidecar = {0};
-    if (!ct_sidecar_read(part->path, file->length, &part->stream, &sidecar, error))
+    if (!part->pipe && !ct_sidecar_read(part->path, file->length, &part->stream, &sidecar, error))
         return FALSE;
     g_autofree char *lanes = describe_lanes(&part->stream);
     file->said = &part->stream;
@@ -247,12 +268,10 @@ read_array(CtArrayPart *part, const CtArraySource *source, const CtParams *given
     return check_layout(part, source, error) && measure(part, source, error);
 }
 
-gboolean
-ct_array_part_open(CtArrayPart *part, const CtArraySource *source, const CtParams *given,
-                   GError **error)
+static gboolean
+open_file(CtArrayPart *part, const CtArraySource *source, const CtParams *given, GError **error)
 {
     struct stat status;
-    ct_stream_init(&part->stream);
     part->file = (CtArrayFile){.path = part->path, .fd = ct_file_open(part->path, error)};
     if (part->file.fd < 0)
         return FALSE;
@@ -264,4 +283,54 @@ ct_array_part_open(CtArrayPart *part, const CtArraySource *source, const CtParam
     const gboolean good = read_array(part, source, given, &header, error);
     ct_stream_clear(&header);
     return good && ct_sidecar_check_file(part->path, part->file.fd, error);
+}
+
+/* Reads the header of a pipe from its head, which is made longer until it has the header. */
+static gboolean
+open_pipe(CtArrayPart *part, const CtArraySource *source, const CtParams *given, GError **error)
+{
+    if (source->read)
+        return fault(source, error, "it streams, but reads by itself");
+    part->pipe = ct_pipe_get(part->path, error);
+    if (!part->pipe)
+        return FALSE;
+    g_autofree char *path = part->path;
+    part->path = g_strdup(ct_pipe_name(path, FALSE));
+    for (gint64 needs = 0;;) {
+        GError *cause = NULL;
+        CtStream header;
+        part->file = (CtArrayFile){.path = part->path, .is_pipe = TRUE, .fd = -1};
+        if (!ct_pipe_need(part->pipe, needs, error))
+            return FALSE;
+        part->file.fd = ct_pipe_head(part->pipe, &part->file.length, error);
+        if (part->file.fd < 0)
+            return FALSE;
+        ct_stream_init(&header);
+        const gboolean good = read_array(part, source, given, &header, &cause);
+        ct_stream_clear(&header);
+        if (good)
+            return TRUE;
+        if (part->file.needs <= part->file.length || part->file.length < needs) {
+            g_propagate_error(error, cause);
+            return FALSE;
+        }
+        g_clear_error(&cause);
+        needs = part->file.needs;
+        if (source->clear)
+            source->clear(&part->file);
+        close(part->file.fd);
+        g_clear_pointer(&part->file.gaps, ct_gaps_free);
+        ct_stream_clear(&part->stream);
+        ct_stream_init(&part->stream);
+    }
+}
+
+gboolean
+ct_array_part_open(CtArrayPart *part, const CtArraySource *source, const CtParams *given,
+                   GError **error)
+{
+    ct_stream_init(&part->stream);
+    part->file.fd = -1;
+    return source->streams && ct_pipe_is(part->path) ? open_pipe(part, source, given, error)
+                                                     : open_file(part, source, given, error);
 }

@@ -14,9 +14,10 @@ enum { PACKED_BYTES = 1 << 18, STAGING_BYTES = 1 << 20 };
 typedef struct {
     CtArrays *arrays;
     gboolean is_plain;
-    gint64 first;    /* of the array's samples, that the stream has */
-    gint64 position; /* the next of them to produce */
-    gint64 end;
+    gint64 first;          /* of the array's samples, that the stream has */
+    gint64 position;       /* the next of them to produce */
+    gint64 end;            /* G_MAXINT64: not known, of a pipe */
+    CtArrayWindow *window; /* of a pipe; NULL: they are files */
     gint64 start, ticks_per_sample;
     guint8 *packed;        /* elements as they are in a file; NULL: none is unpacked */
     guint8 *staging;       /* elements of whole blocks of time, in a file's order */
@@ -29,6 +30,7 @@ ct_array_source_finish(gpointer state)
     Reader *reader = state;
     if (!reader)
         return;
+    ct_array_window_free(reader->window);
     ct_arrays_close(reader->arrays);
     g_free(reader->packed);
     g_free(reader->staging);
@@ -69,9 +71,11 @@ cut(CtStream *stream, const CtNode *node, const CtStream *planned)
         return;
     gint64 *length = &stream->axes[time].length;
     stream->start += node->skip * stream->ticks_per_sample;
-    *length -= node->skip;
-    if (node->stops)
-        *length = MIN(*length, planned->axes[time].length);
+    const gint64 wanted = planned->axes[time].length;
+    if (*length >= 0)
+        *length = node->stops ? MIN(*length - node->skip, wanted) : *length - node->skip;
+    else if (node->stops)
+        *length = wanted;
 }
 
 /* The bytes in memory of a block of time of one slab. */
@@ -121,25 +125,46 @@ ct_array_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     reader->start = stream->start;
     reader->ticks_per_sample = stream->ticks_per_sample;
     reader->first = reader->position = prepare->nodes[0].skip;
-    reader->end = reader->first + ct_stream_length(stream, "time");
-    return allocate(reader, error);
+    const gint64 length = ct_stream_length(stream, "time");
+    reader->end = length < 0 ? G_MAXINT64 : reader->first + length;
+    if (!allocate(reader, error))
+        return FALSE;
+    const CtArrayPart *part = &reader->arrays->parts[0];
+    if (part->pipe)
+        reader->window = ct_array_window_new(part, prepare->nodes[0].params, error);
+    return reader->window || !part->pipe;
 }
 
 /* ---- running ---- */
 
 gboolean
-ct_array_source_advance(gpointer state, CtAdvance *advance, GError **error G_GNUC_UNUSED)
+ct_array_source_advance(gpointer state, CtAdvance *advance, GError **error)
 {
     Reader *reader = state;
     const CtArrays *arrays = reader->arrays;
     CtDeparture *out = &advance->outputs[0];
+    gboolean ended = FALSE;
     out->produced = MIN(out->room, reader->end - reader->position);
+    if (reader->window && !ct_array_window_load(reader->window, reader->position, out->produced,
+                                                &out->produced, &ended, error))
+        return FALSE;
     out->start = reader->start + (reader->position - reader->first) * reader->ticks_per_sample;
     if (arrays->gaps)
         out->invalid = ct_gaps_apply(arrays->gaps, reader->position, out->produced, out->validity,
                                      out->validity_stride);
     reader->position += out->produced;
-    advance->ended = reader->position == reader->end;
+    advance->ended = ended || reader->position == reader->end;
+    return TRUE;
+}
+
+/* Reads `n` bytes of a file or a pipe. */
+static gboolean
+read_bytes(const Reader *reader, const CtArrayFile *file, gint64 offset, guint8 *to, gsize n,
+           GError **error)
+{
+    if (!reader->window)
+        return ct_file_read(file->path, file->fd, offset, to, n, error);
+    memcpy(to, ct_array_window_bytes(reader->window, offset), n);
     return TRUE;
 }
 
@@ -153,8 +178,8 @@ read_elements(const Reader *reader, const CtArrayPart *part, gint64 first, gint6
     if (!file->unpack) {
         const guint value_bytes = (guint)MAX(1, info->part_bits / 8);
         const gint64 bytes = n * (gint64)part->bytes;
-        if (!ct_file_read(file->path, file->fd, file->offset + first * (gint64)part->bytes, to,
-                          bytes, error))
+        if (!read_bytes(reader, file, file->offset + first * (gint64)part->bytes, to, (gsize)bytes,
+                        error))
             return FALSE;
         if (file->swap)
             ct_npy_swap(to, bytes / value_bytes, value_bytes);
@@ -168,8 +193,7 @@ read_elements(const Reader *reader, const CtArrayPart *part, gint64 first, gint6
         const guint skip = (guint)(bit % 8) / part->bits;
         some = MIN(most, n - k);
         const gsize bytes = (gsize)((bit % 8 + some * part->bits + 7) / 8);
-        if (!ct_file_read(file->path, file->fd, file->offset + bit / 8, reader->packed, bytes,
-                          error))
+        if (!read_bytes(reader, file, file->offset + bit / 8, reader->packed, bytes, error))
             return FALSE;
         const guint value_bytes = part->bits / 8 / (info->is_complex ? 2 : 1);
         if (file->swap && value_bytes > 0)
@@ -310,7 +334,8 @@ ct_array_source_work(gpointer state, const CtWork *work, GError **error)
     for (guint i = 0; i < arrays->n_parts; i++) {
         const CtArrayPart *part = &arrays->parts[i];
         const gint64 begin = MAX(first, part->first);
-        const gint64 end = MIN(first + block->n_samples, part->first + part->n_samples);
+        const gint64 last = part->n_samples < 0 ? G_MAXINT64 : part->first + part->n_samples;
+        const gint64 end = MIN(first + block->n_samples, last);
         if (begin < end &&
             !read_part(reader, part, block, begin - part->first, end - begin, begin - first, error))
             return FALSE;

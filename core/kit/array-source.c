@@ -231,6 +231,13 @@ ct_arrays_open(const CtArraySource *source, const CtParams *given, GError **erro
     g_autoptr(GPtrArray) names = ct_file_names(given, source->files, error);
     if (!names)
         return NULL;
+    for (guint i = 0; source->streams && names->len > 1 && i < names->len; i++)
+        if (ct_pipe_is(names->pdata[i])) {
+            ct_params_error(given, source->files, error,
+                            "wants one pipe or files, but is given '%s' among %u paths",
+                            (char *)names->pdata[i], names->len);
+            return NULL;
+        }
     if (names->len == 0) {
         ct_params_error(given, source->files, error, "wants at least one file");
         return NULL;

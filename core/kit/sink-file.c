@@ -2,6 +2,7 @@
 /* One file that a sink writes: bytes that are appended, PATH.json, and the end. */
 #include "cornerturn/error.h"
 #include "cornerturn/packets.h"
+#include "pipe.h"
 #include "reserved.h"
 #include "sidecar-write.h"
 #include "sink-private.h"
@@ -195,8 +196,9 @@ open_files(CtSinkPart *part, const char *path, GError **error)
     CtSinkFile *file = &part->file;
     file->is_pipe = ct_sink_is_pipe(file->given);
     if (file->is_pipe) {
-        file->path = ct_sink_pipe_name(path);
-        file->fd = ct_sink_pipe_open(path, error);
+        /* For as long as the file: `path` is the caller's. */
+        file->path = ct_pipe_name(ct_params_string(file->given, "path"), TRUE);
+        file->fd = ct_pipe_open(path, TRUE, error);
         return file->fd >= 0;
     }
     if (!ct_sink_files_open(&part->files, path, error))

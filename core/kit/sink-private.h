@@ -19,13 +19,9 @@ char *ct_sink_name(const char *path, const CtStream *stream, gint64 tick, gint64
 
 /* ---- pipes (sink-pipe.c) ---- */
 
-/* Opens standard output, an open file or a FIFO; waits for the FIFO's reader. −1 with an error. */
-int ct_sink_pipe_open(const char *path, GError **error);
 /* Writes all bytes. A reader that has gone is an error, not a signal. */
 gboolean ct_sink_pipe_write(const char *path, int fd, gconstpointer bytes, gint64 n,
                             GError **error);
-/* How messages call it. */
-const char *ct_sink_pipe_name(const char *path);
 
 /* ---- one file (sink-file.c) ---- */
 

@@ -279,7 +279,7 @@ plan_and_run(const CtVerifyTwins *twins, const CtVerifyOptions *options, gboolea
     CtPlanOptions how = *options->plan;
     how.backends = twins->backends;
     how.variants = twins->variants;
-    g_autoptr(CtGraph) graph = ct_graph_new(twins->config, options->registry, error);
+    g_autoptr(CtGraph) graph = ct_graph_new(twins->config, options->registry, FALSE, error);
     if (!graph)
         return FALSE;
     g_autoptr(CtPlan) plan = ct_plan_new(graph, options->registry, &how, error);

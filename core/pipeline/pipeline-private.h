@@ -15,7 +15,8 @@ struct CtPipeline {
     GPtrArray *overrides; /* of char, NULL-terminated */
     char *costs;          /* the cost database that the options point to */
     guint default_workers;
-    gboolean is_verified; /* for ct_pipeline_verify(), which reads all outputs */
+    gboolean leaves_pipes; /* refuses to read them */
+    gboolean is_verified;  /* for ct_pipeline_verify(), which reads all outputs */
     CtPlanOptions plan_options;
     CtRunOptions run_options;
     GHashTable *offers; /* node name → guint8 * */

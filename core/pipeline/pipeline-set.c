@@ -89,6 +89,15 @@ ct_pipeline_set_strict(CtPipeline *pipeline, gboolean strict, GError **error)
     return TRUE;
 }
 
+gboolean
+ct_pipeline_set_reads_pipes(CtPipeline *pipeline, gboolean reads, GError **error)
+{
+    if (!ct_pipeline_is_before(pipeline, CT_STEP_CHECK, __func__, error))
+        return FALSE;
+    pipeline->leaves_pipes = !reads;
+    return TRUE;
+}
+
 /* ---- before the plan ---- */
 
 /* The node's entry in the graph's file, or an error. */

@@ -124,7 +124,8 @@ ct_pipeline_check(CtPipeline *pipeline, GError **error)
     if (!pipeline->registry)
         pipeline->registry = ct_registry_new(error);
     if (pipeline->registry && !pipeline->graph)
-        pipeline->graph = ct_graph_new(pipeline->config, pipeline->registry, error);
+        pipeline->graph =
+            ct_graph_new(pipeline->config, pipeline->registry, !pipeline->leaves_pipes, error);
     if (!pipeline->graph)
         return FALSE;
     if (!pipeline->warnings) {

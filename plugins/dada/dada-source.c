@@ -14,9 +14,9 @@ static const char *const orders[] = {"auto", "TFP", "TPF", "FTP", "PTF", "FPT", 
 static const CtParam params[] = {
     {.name = "path",
      .kind = CT_PARAM_PATH,
-     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST,
+     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_PIPE,
      .endings = (const char *const[]){".json", NULL},
-     .help = "the file; several files, or a pattern for names (*), are one stream"},
+     .help = "the file, or a pipe; several files, or a pattern (*), are one stream"},
     {.name = "order",
      .kind = CT_PARAM_CHOICE,
      .choices = orders,
@@ -183,18 +183,19 @@ add_others(CtArrayFile *file, CtStream *stream)
     }
 }
 
-/* Adds the axes, time as long as the file: FILE_SIZE is what the writer wanted. */
+/* Adds the axes, time as long as the file, or of a pipe not known: FILE_SIZE is what the writer
+ * wanted. */
 static void
 add_axes(CtArrayFile *file, const CtParams *given, const Array *array, CtStream *stream)
 {
     const gint64 bytes = file->length - file->offset;
     const gint64 step = array->sample_bytes * MAX(1, array->block);
-    if (bytes % step != 0)
+    if (bytes % step != 0 && !file->is_pipe)
         ct_params_warn(given, "path",
                        "%s ends with %" G_GINT64_FORMAT " bytes that are less than a %s, which are "
                        "not read",
                        file->path, bytes % step, array->block > 0 ? "block" : "sample");
-    ct_stream_add_axis(stream, "time", bytes / step * MAX(1, array->block));
+    ct_stream_add_axis(stream, "time", file->is_pipe ? -1 : bytes / step * MAX(1, array->block));
     if (array->channels)
         ct_stream_add_axis(stream, array->channels, array->n_channels);
     if (array->has_pol)
@@ -346,6 +347,7 @@ set_observation(const CtArrayFile *file, const CtParams *given, const DadaHeader
 static gboolean
 read_header(CtArrayFile *file, DadaHeader *header, GError **error)
 {
+    file->needs = DADA_USUAL_BYTES;
     for (gint64 n = MIN(file->length, DADA_USUAL_BYTES);; n = file->offset) {
         g_autofree guint8 *bytes = ct_table_new((gsize)n, 1, "a header", error);
         if (!bytes || !ct_file_read(file->path, file->fd, 0, bytes, (gsize)n, error))
@@ -356,6 +358,7 @@ read_header(CtArrayFile *file, DadaHeader *header, GError **error)
             return TRUE;
         if (!dada_integer(header, "HDR_SIZE", 1, DADA_USUAL_BYTES, &file->offset, error))
             return FALSE;
+        file->needs = file->offset > DADA_MOST_BYTES ? 0 : file->offset;
         if (file->offset > DADA_MOST_BYTES || file->offset > file->length)
             return dada_refuse(header, "HDR_SIZE", "the bytes of a header that the file has",
                                error);
@@ -379,7 +382,8 @@ open_file(CtArrayFile *file, const CtParams *given, CtStream *stream, GError **e
     return TRUE;
 }
 
-const CtArraySource dada_source_files = {.files = "path", .name = "DADA files", .open = open_file};
+const CtArraySource dada_source_files = {
+    .files = "path", .name = "DADA files", .open = open_file, .streams = TRUE};
 
 static gboolean
 infer(CtNode *node, GError **error)

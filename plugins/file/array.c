@@ -2,6 +2,7 @@
 /* Arrays in .npy and raw files: their elements, axes and order. */
 #include "array.h"
 
+#include <cornerturn/packets.h>
 #include <string.h>
 
 static gboolean
@@ -61,11 +62,34 @@ reverse(CtLayout *layout, gboolean has_parts)
         layout->axes[first + a] = logical.axes[logical.n_axes - 1 - a];
 }
 
+/* Reads the header of an .npy array; the length of a pipe is not known. */
+static gboolean
+read_npy(CtArrayFile *file, CtNpyHeader *header, GError **error)
+{
+    enum { PREFIX_BYTES = 12, MOST_BYTES = PREFIX_BYTES + (1 << 16) };
+    if (!file->is_pipe)
+        return ct_npy_read_header(file->path, file->fd, header, error);
+    g_autofree guint8 *bytes = g_malloc(MOST_BYTES);
+    const gsize n = (gsize)MIN(file->length, MOST_BYTES);
+    if (!ct_file_read(file->path, file->fd, 0, bytes, n, error))
+        return FALSE;
+    /* The length follows the magic number and the version: 2 bytes, from version 2 on 4. */
+    file->needs = PREFIX_BYTES;
+    if (n >= PREFIX_BYTES)
+        file->needs = bytes[6] == 1
+                          ? 10 + (bytes[8] | bytes[9] << 8)
+                          : PREFIX_BYTES + (bytes[8] | bytes[9] << 8 | MIN(bytes[10], 1) << 16);
+    if (ct_npy_header_parse(bytes, n, header, error))
+        return TRUE;
+    g_prefix_error(error, "%s: ", file->path);
+    return FALSE;
+}
+
 static gboolean
 open_npy(CtArrayFile *file, const CtParams *given, CtType *type, gint64 *shape, GError **error)
 {
     CtNpyHeader header, wanted = {0};
-    if (!ct_npy_read_header(file->path, file->fd, &header, error))
+    if (!read_npy(file, &header, error))
         return FALSE;
     const guint n_axes = file->layout.n_axes;
     const guint32 types = file->layout.types;
@@ -124,6 +148,10 @@ open_raw(CtArrayFile *file, const CtParams *given, CtType type, gint64 *shape, G
         if (length < 0 && (a > 0 || strcmp(file->layout.axes[0].name, "time") != 0))
             return ct_params_error(given, "shape", error,
                                    "wants lengths, and -1 for a slowest time alone");
+        if (length < 0 && file->is_pipe) {
+            shape[a] = -1;
+            return TRUE;
+        }
         if (length < 0) {
             length = bytes ? given_bytes / bytes : 0;
             if (bytes && given_bytes % bytes != 0) {
@@ -138,7 +166,7 @@ open_raw(CtArrayFile *file, const CtParams *given, CtType type, gint64 *shape, G
             return ct_params_error(given, "shape", error, "is larger than any file");
         shape[a] = length;
     }
-    if (given_bytes >= bytes)
+    if (given_bytes >= bytes || file->is_pipe)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                 "%s: wants %" G_GINT64_FORMAT " bytes as 'shape' says, but is given "

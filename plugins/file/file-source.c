@@ -7,9 +7,9 @@ static const char *const endings[] = {".json", NULL};
 static const CtParam params[] = {
     {.name = "path",
      .kind = CT_PARAM_PATH,
-     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST,
+     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_PIPE,
      .endings = endings,
-     .help = "the array; several files, or a pattern for names (*), are one array along time"},
+     .help = "the array, or a pipe; several files, or a pattern (*), are one array along time"},
     {.name = "format",
      .kind = CT_PARAM_CHOICE,
      .choices = file_formats,
@@ -39,6 +39,7 @@ const CtArraySource file_source_arrays = {
     .name = "arrays",
     .open = file_array_open,
     .describe = ct_array_source_describe,
+    .streams = TRUE,
 };
 
 static gboolean

@@ -90,6 +90,7 @@ typedef struct {
     const char *path;
     const guint8 *bytes;
     gsize n, at;
+    gsize needs; /* bytes, where there were too few; else 0 */
     gboolean big_endian;
 } Reader;
 
@@ -107,8 +108,10 @@ refuse(const Reader *reader, GError **error, const char *format, ...)
 }
 
 static gboolean
-need(const Reader *reader, gsize n, const char *what, GError **error)
+need(Reader *reader, gsize n, const char *what, GError **error)
 {
+    if (n > reader->n - reader->at)
+        reader->needs = reader->at + n;
     return n <= reader->n - reader->at ||
            refuse(reader, error,
                   "wants %zu bytes of %s, but is given %zu (no SIGPROC header, or truncated)", n,
@@ -159,6 +162,8 @@ read_start(Reader *reader, GError **error)
 {
     static const char start[] = "HEADER_START";
     const gsize length = sizeof start - 1;
+    if (reader->n < 4 + length)
+        reader->needs = 4 + length;
     for (guint big = 0; big <= 1 && reader->n >= 4 + length; big++) {
         reader->at = 0;
         reader->big_endian = big != 0;
@@ -251,27 +256,33 @@ read_keyword(Reader *reader, SigprocHeader *header, const char *text, gsize leng
     return refuse(reader, error, "wants a keyword of SIGPROC, but is given '%s'", printable);
 }
 
+static gboolean
+read_header(Reader *reader, SigprocHeader *header, GError **error)
+{
+    if (!read_start(reader, error))
+        return FALSE;
+    for (;;) {
+        const gsize at = reader->at;
+        const char *text;
+        gsize length;
+        if (!read_text(reader, "a keyword", &text, &length, error))
+            return FALSE;
+        if (is_text(text, length, "HEADER_END"))
+            return TRUE;
+        if (!read_keyword(reader, header, text, length, at, error))
+            return FALSE;
+    }
+}
+
 gboolean
 sigproc_header_parse(SigprocHeader *header, const char *path, const guint8 *bytes, gsize n,
                      GError **error)
 {
     Reader reader = {.path = path, .bytes = bytes, .n = n};
-    if (!read_start(&reader, error))
-        return FALSE;
-    for (;;) {
-        const gsize at = reader.at;
-        const char *text;
-        gsize length;
-        if (!read_text(&reader, "a keyword", &text, &length, error))
-            return FALSE;
-        if (is_text(text, length, "HEADER_END"))
-            break;
-        if (!read_keyword(&reader, header, text, length, at, error))
-            return FALSE;
-    }
-    header->bytes = reader.at;
+    const gboolean good = read_header(&reader, header, error);
+    header->bytes = good ? reader.at : reader.needs;
     header->big_endian = reader.big_endian;
-    return TRUE;
+    return good;
 }
 
 /* ---- writing ---- */

@@ -50,7 +50,8 @@ typedef struct {
     char *text[SIGPROC_N_KEYWORDS];     /* of texts; NULL if it is not given */
     gsize n_frequencies;                /* of the table that may take the place of fch1 and foff */
     gdouble *frequencies;               /* [n_frequencies] MHz */
-    gsize bytes;                        /* of the header as it was read: where the samples begin */
+    gsize bytes;                        /* of the header as it was read: where the samples begin. If
+                                           it was cut off: as many as it has at least, else 0 */
     gboolean big_endian;                /* as it was read; the samples have the same order */
     gboolean is_decimal;                /* src_raj and src_dej are hours and degrees */
 } SigprocHeader;

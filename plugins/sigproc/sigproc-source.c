@@ -9,9 +9,9 @@
 static const CtParam params[] = {
     {.name = "path",
      .kind = CT_PARAM_PATH,
-     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST,
+     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_PIPE,
      .endings = (const char *const[]){".json", NULL},
-     .help = "the file; several files, or a pattern for names (*), are one stream"},
+     .help = "the file, or a pipe; several files, or a pattern (*), are one stream"},
     SIGPROC_PRODUCTS_PARAM,
     {NULL},
 };
@@ -64,11 +64,14 @@ set_elements(CtArrayFile *file, const SigprocHeader *header, CtStream *stream, G
     return TRUE;
 }
 
-/* The samples that the file has. What its header says of them is often 0 or wrong. */
+/* The samples that the file has; −1: of a pipe. What its header says of them is often 0 or wrong.
+ */
 static gint64
 count_samples(const CtArrayFile *file, const CtParams *given, const SigprocHeader *header,
               gint64 sample_bits)
 {
+    if (file->is_pipe)
+        return -1;
     const gint64 bytes = file->length - file->offset;
     const gint64 n = bytes / sample_bits * 8 + bytes % sample_bits * 8 / sample_bits;
     const gint64 used = n / 8 * sample_bits + (n % 8 * sample_bits + 7) / 8;
@@ -88,7 +91,7 @@ count_samples(const CtArrayFile *file, const CtParams *given, const SigprocHeade
 
 /* Reads the header, whose length only its end tells, from more and more of the file. */
 static gboolean
-read_header(const CtArrayFile *file, SigprocHeader *header, GError **error)
+read_header(CtArrayFile *file, SigprocHeader *header, GError **error)
 {
     enum { USUAL_BYTES = 1 << 16 };
     for (gint64 n = MIN(file->length, USUAL_BYTES);; n = MIN(n * 16, file->length)) {
@@ -99,6 +102,7 @@ read_header(const CtArrayFile *file, SigprocHeader *header, GError **error)
         if (sigproc_header_parse(header, file->path, bytes, (gsize)n, &cause))
             return TRUE;
         if (n == file->length || n >= SIGPROC_MOST_BYTES) {
+            file->needs = n < SIGPROC_MOST_BYTES ? (gint64)header->bytes : 0;
             g_propagate_error(error, g_steal_pointer(&cause));
             return FALSE;
         }
@@ -128,7 +132,7 @@ open_file(CtArrayFile *file, const CtParams *given, CtStream *stream, GError **e
 }
 
 const CtArraySource sigproc_source_files = {
-    .files = "path", .name = "SIGPROC files", .open = open_file};
+    .files = "path", .name = "SIGPROC files", .open = open_file, .streams = TRUE};
 
 static gboolean
 infer(CtNode *node, GError **error)

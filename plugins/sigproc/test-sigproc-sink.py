@@ -158,7 +158,8 @@ class Sink(graphs.GraphTest):
         values = np.float32([-1, -0.5, 0.49, 0.5, 1.5, 2.5, 254.5, 255.49, 255.5, 300, np.nan, np.inf])
         for offset in (0, 3):
             stats = self.run_sink(values[:, None] - offset, ["time", "channel"],
-                                  {"bits": 8, "offset": offset})
+                                  {"bits": 8, "offset": offset},
+                                  warnings=r"'out': warning: clipped 5 of 12 elements: ")
             np.testing.assert_array_equal(self.read()[1].ravel(),
                                           [0, 0, 0, 0, 2, 2, 254, 255, 255, 255, 0, 255])
             node, = (node for node in stats["nodes"] if node["name"] == "out")
@@ -168,6 +169,34 @@ class Sink(graphs.GraphTest):
         header, samples = self.read()
         self.assertNotIn("signed", header)
         np.testing.assert_array_equal(samples.ravel(), np.arange(256))
+
+    def test_powers_of_any_level(self):
+        """With level and gains, powers over eight orders of magnitude come to the same levels."""
+        length, n = 50, 4 * 50
+        spectra = self.random.gamma(40, size=(n, 24))
+        spectra *= 10.0 ** self.random.uniform(-4, 4, (1, 24))
+        spectra = (spectra * 10.0 ** np.linspace(-1, 1, n)[:, None]).astype("f4")
+        np.save(self.folder / "spectra.npy", spectra)
+        (self.folder / "graph.yaml").write_text(json.dumps({"stages": {
+            "spectra": {"stage": "file.source", "path": "spectra.npy", "layout": "[time channel]",
+                        "sample_rate": RATE, "epoch": START,
+                        "frequencies": [f"{1400 + k} MHz" for k in range(24)]},
+            "mean": {"stage": "integrate", "from": "spectra", "length": length, "average": True},
+            "factors": {"stage": "level", "from": "mean", "mean": 64},
+            "levelled": {"stage": "gains", "from": {"in": "spectra", "gains": "factors"}},
+            "out": {"stage": "sigproc.sink", "from": "levelled", "path": "out.fil", "bits": 8,
+                    "order": "stream"}}}))
+        done = subprocess.run([graphs.COMMAND, "run", "graph.yaml", "--quiet", "--strict"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        double = spectra.astype(float)
+        factors = 64 / double.reshape(4, length, 24).mean(1)
+        wanted = double * factors.repeat(length, 0)
+        levels = self.read()[1][:, 0].astype(float)
+        # Half a level, and roundings: of the sum, the mean, the quotient and the product.
+        error = abs(levels - np.clip(wanted, 0, 255)).max()
+        self.assertLessEqual(error, 0.5 + 255 * (length + 6) * 2**-24)
+        np.testing.assert_allclose(levels.reshape(4, length, 24).mean(1), 64, atol=0.5)
 
     def test_header(self):
         array = self.random.standard_normal((10, 16)).astype("f4")

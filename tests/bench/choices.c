@@ -25,7 +25,7 @@ parsed_graph_new(const Choices *choices, const char *stages, GError **error)
     g_autofree char *text = g_strdup_printf("stages:\n%s", stages);
     parsed->config = ct_config_parse(text, -1, "benchmark", NULL, error);
     if (parsed->config)
-        parsed->graph = ct_graph_new(parsed->config, choices->registry, error);
+        parsed->graph = ct_graph_new(parsed->config, choices->registry, FALSE, error);
     return parsed->graph ? g_steal_pointer(&parsed) : NULL;
 }
 

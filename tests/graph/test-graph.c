@@ -42,7 +42,7 @@ load(Fixture *fixture, const char *text)
     g_clear_pointer(&fixture->config, ct_config_free);
     fixture->config = ct_config_parse(text, -1, "g.yaml", NULL, &error);
     g_assert_no_error(error);
-    fixture->graph = ct_graph_new(fixture->config, fixture->registry, &error);
+    fixture->graph = ct_graph_new(fixture->config, fixture->registry, FALSE, &error);
     g_assert_no_error(error);
 }
 
@@ -344,7 +344,7 @@ test_mistake(Fixture *fixture, gconstpointer data)
     g_autoptr(GError) error = NULL;
     fixture->config = ct_config_parse(text, -1, "g.yaml", NULL, &error);
     g_assert_no_error(error);
-    fixture->graph = ct_graph_new(fixture->config, fixture->registry, &error);
+    fixture->graph = ct_graph_new(fixture->config, fixture->registry, FALSE, &error);
     g_assert_null(fixture->graph);
     g_assert_nonnull(error);
     if (!g_pattern_match_simple(mistake->message, error->message))

@@ -61,7 +61,7 @@ static const CtParam bad_params[][3] = {
     {{"name", CT_PARAM_STRING, .endings = choices}},
     {{"origin", CT_PARAM_REAL}, {"cuda", CT_PARAM_REAL, .help = (const char *)8}},
     {{"origin", CT_PARAM_REAL}, {"cuda", (CtParamKind)99}},
-    {{"name", CT_PARAM_PATH, CT_PARAM_PIPE}},
+    {{"name", CT_PARAM_STRING, CT_PARAM_PIPE}},
 };
 
 static const char *const many_counters[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
@@ -263,12 +263,12 @@ static const Case cases[] = {
     OF_PARAMS(15, " 'way': fallback: wants one of one, other, but is given 'third'"),
     OF_PARAMS(16, " 'factor': is no text"),
     OF_PARAMS(17, " 'rate': fallback: wants a frequency such as '200 MHz', but is given '5 us'"),
-    OF_PARAMS(18, " 'name': CT_PARAM_WRITTEN and endings are for paths"),
-    OF_PARAMS(19, " 'name': CT_PARAM_WRITTEN and endings are for paths"),
+    OF_PARAMS(18, " 'name': CT_PARAM_WRITTEN, CT_PARAM_PIPE and endings are for paths"),
+    OF_PARAMS(19, " 'name': CT_PARAM_WRITTEN, CT_PARAM_PIPE and endings are for paths"),
     OF_PARAMS(20, " 'cuda': is no text, after 'origin': does the table end with {0}?"),
     OF_PARAMS(21, " 'cuda': wants a kind of CtParamKind, but is given 99, after 'origin': does the "
                   "table end with {0}?"),
-    OF_PARAMS(22, " 'name': CT_PARAM_PIPE is for paths that are written"),
+    OF_PARAMS(22, " 'name': CT_PARAM_WRITTEN, CT_PARAM_PIPE and endings are for paths"),
     TABLE(stage.inputs, endless_ports,
           STAGE "inputs 'cuda': is no text, after 'in': does the table end with {0}?"),
     TABLE(stage.counters, many_counters, STAGE "counters: wants 16 at most, but has 17"),

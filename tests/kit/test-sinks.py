@@ -296,6 +296,14 @@ class Pipes(SinkTest):
         self.assertEqual(process.returncode, 0, errors)
         self.check_no_files()
 
+    def test_full(self):
+        """An error on the way names the pipe."""
+        with open("/dev/full", "wb") as full:
+            path = f"fd:{full.fileno()}"
+            self.check_fails(copy_stages(path, None, {"format": "raw"}),
+                             f"node 'out': {path}: can't be written: No space left on device",
+                             pass_fds=[full.fileno()])
+
     def test_reader_that_goes(self):
         """One error, and no end by a signal."""
         np.save(self.folder / "in.npy", np.zeros((1000000, 3), np.int16))

@@ -32,7 +32,7 @@ set_up(Fixture *fixture, const char *stages, CtBackend backend)
     g_assert_no_error(error);
     fixture->config = ct_config_parse(text, -1, "g.yaml", NULL, &error);
     g_assert_no_error(error);
-    fixture->graph = ct_graph_new(fixture->config, fixture->registry, &error);
+    fixture->graph = ct_graph_new(fixture->config, fixture->registry, FALSE, &error);
     g_assert_no_error(error);
     fixture->options = (CtPlanOptions){
         .n_workers = 2,

@@ -101,7 +101,7 @@ class Verify(graphs.GraphTest):
                 "lined": {"stage": "delay", "from": "floats", "delays": "delays.npy",
                           "step": "5 ms"},
                 "scaled": {"stage": "gains", "from": "lined", "gain": [0.1, 0.2], "inverse": True},
-                "bits": {"stage": "quantise", "from": "scaled", "type": "ci4", "scale": 1e-4},
+                "bits": {"stage": "quantise", "from": "scaled", "type": "ci4", "scale": 5e-5},
             }), "--backend", BACKEND)
 
     def test_node(self):

@@ -27,9 +27,9 @@ typedef enum {
     CT_PARAM_RANGED = 1 << 3,  /* `minimum` and `maximum` are checked */
     CT_PARAM_WRITTEN = 1 << 4, /* of a path: the stage writes the file; otherwise it reads it */
     CT_PARAM_LIVE = 1 << 5,    /* may change during a run; stage.h says what this asks of a stage */
-    CT_PARAM_PIPE = 1 << 6     /* of a path with CT_PARAM_WRITTEN: it may be `-`, standard output;
-                                  `fd:3`, an open file of the process; or a FIFO. These have no
-                                  `endings` */
+    CT_PARAM_PIPE = 1 << 6 /* of a path: it may be `-`, standard output (with CT_PARAM_WRITTEN) or
+                              input; `fd:3`, an open file of the process; or a FIFO. These have
+                              no `endings` */
 } CtParamFlags;
 
 /* A row of a stage's table; a row without a name ends the table. */
@@ -89,8 +89,8 @@ CT_EXPORT const CtLayout *ct_params_layout(const CtParams *params, const char *n
 CT_EXPORT gboolean ct_params_error(const CtParams *params, const char *name, GError **error,
                                    const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* For `infer` and `prepare`: warns the user, "parameter 'NAME': …", at the place of the parameter
- * in the graph file, or at that of the node if `name` is NULL. */
+/* For `infer`, `prepare` and `advance`: warns the user, "parameter 'NAME': …", at the place of the
+ * parameter in the graph file, or at that of the node if `name` is NULL. */
 CT_EXPORT void ct_params_warn(const CtParams *params, const char *name, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 

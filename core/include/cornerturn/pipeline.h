@@ -50,6 +50,12 @@ CT_EXPORT gboolean ct_pipeline_set_duration(CtPipeline *pipeline, gdouble second
  * completes no sink. */
 CT_EXPORT gboolean ct_pipeline_set_strict(CtPipeline *pipeline, gboolean strict, GError **error);
 
+/* Whether sources may read pipes (default: they may). The check reads a pipe's header, which nobody
+ * can read again: so a program that will not run the pipeline sets FALSE, and a pipe is then an
+ * error. */
+CT_EXPORT gboolean ct_pipeline_set_reads_pipes(CtPipeline *pipeline, gboolean reads,
+                                               GError **error);
+
 /* ---- before the plan ---- */
 
 /* Sets "auto", "reference", "cpu", "cuda" or "cuda:1". `node` NULL: for all nodes to which the

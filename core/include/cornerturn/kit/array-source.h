@@ -33,6 +33,9 @@
  * then read or the file's unpack, and clear; for `infer` without reading, and again for each run
  * that is prepared.
  *
+ * A pipe (`-`, `fd:3`, a FIFO) is one stream, too: its header is read when the graph is checked,
+ * and its samples are read by the run, until it ends. It has no PATH.json.
+ *
  * Several files are one stream. They have the same axes, the same clock and time as the slowest
  * axis. Where their headers or their PATH.json tell when they begin, they are put in this order,
  * and samples between them are invalid; otherwise they follow one another as they are named. Files
@@ -80,7 +83,12 @@ struct CtArrayFile {
     gpointer self;              /* the plugin's, for `clear` */
     CtGaps *gaps; /* invalid samples that the file itself tells of, by the lanes of the stream; used
                      where PATH.json tells of none, freed by the kit; NULL: none */
-    guint64 reserved[7]; /* 0 */
+    gint64 needs; /* with `is_pipe`: `open` sets it if it fails because `length` is less than this;
+                     it is called again when there are as many bytes, if the pipe has them */
+    gboolean is_pipe; /* set by the kit, for a source that `streams`: `fd` and `length` are those of
+                         the first bytes alone. `open` describes time as −1 long if the header does
+                         not say how long it is */
+    guint64 reserved[5]; /* 0 */
 };
 
 typedef struct CtArraySource CtArraySource;
@@ -105,7 +113,10 @@ struct CtArraySource {
     gboolean (*read)(const CtArrayFile *file, gint64 first, gint64 n, guint8 *to, GError **error);
     /* Frees what `open` has made, also if it has failed. NULL: nothing. */
     void (*clear)(CtArrayFile *file);
-    guint64 reserved[8]; /* 0 */
+    gboolean streams;    /* can be read from a pipe: `open` heeds `is_pipe`, there is no `read`, and
+                            `files` has CT_PARAM_PIPE. The kit refuses an array in which time is not
+                            the slowest axis */
+    guint64 reserved[7]; /* 0 */
 };
 
 /* The `infer` of the stage: opens the files, and describes their stream. What a PATH.json says

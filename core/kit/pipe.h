@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pipes in place of files: `-` (standard input or output), `fd:3` (an open file of the process), or
+ * a FIFO. */
+#pragma once
+
+#include <glib.h>
+
+/* Whether a path names a pipe. */
+gboolean ct_pipe_is(const char *path);
+/* How messages call it. */
+const char *ct_pipe_name(const char *path, gboolean is_written);
+/* Opens a pipe for writing, and waits for a FIFO's reader; or for reading, and waits for nobody.
+ * −1 with an error. */
+int ct_pipe_open(const char *path, gboolean is_written, GError **error);
+
+/* ---- reading ---- */
+
+/* A pipe that is read. It can be read only once, but its header is wanted several times: when the
+ * graph is checked and when it is prepared. So the process keeps the first bytes, the head, from
+ * the first ct_pipe_get of a path until a run has read more and frees its pipe; until then, every
+ * ct_pipe_get of the path gives the same pipe. All functions but ct_pipe_read may be called by any
+ * thread. */
+typedef struct CtPipe CtPipe;
+
+/* Opens the pipe, or finds it among those that are open. To be freed with ct_pipe_free. */
+CtPipe *ct_pipe_get(const char *path, GError **error);
+void ct_pipe_free(CtPipe *pipe);
+
+/* Reads until the head has `n` bytes, or the pipe ends. A signal that asks for the end (SIGINT,
+ * SIGTERM, SIGHUP) ends the wait with an error. */
+gboolean ct_pipe_need(CtPipe *pipe, gint64 n, GError **error);
+/* A file that holds the head, for pread(2), to be closed; sets *length. −1 with an error. */
+int ct_pipe_head(CtPipe *pipe, gint64 *length, GError **error);
+
+/* Reads up to `n` bytes from behind the head on, as many as are there; waits for the first one at
+ * most `milliseconds`. Sets *given; 0 with *ended unset: none has come. For the one thread of a
+ * run. */
+gboolean ct_pipe_read(CtPipe *pipe, guint8 *to, gsize n, int milliseconds, gsize *given,
+                      gboolean *ended, GError **error);
