@@ -248,12 +248,6 @@ GRAPHS = {
         source('path: good.npy, layout: "cf32[time]", shape: [100], sample_rate: 1 MHz'),
         "2:73: node 'a': parameter 'shape': is for raw arrays, but good.npy is an .npy file, which "
         "has its own"),
-    "a pipe for an array": (
-        source('path: pipe, format: npy, layout: "cf32[time]", sample_rate: 1 MHz'),
-        "2:3: node 'a': pipe: can't be opened: not a file"),
-    "a pipe for elements": (
-        source('path: pipe, format: raw, layout: "cf32[time]", shape: [-1], sample_rate: 1 MHz'),
-        "2:3: node 'a': pipe: can't be opened: not a file"),
     "a pipe for coefficients": (
         graph("x: { stage: fir, from: sky, n_channels: 4, coefficients: pipe }"),
         "3:60: node 'x': parameter 'coefficients': pipe: not an .npy file: not a file"),
@@ -300,6 +294,18 @@ GRAPHS = {
               "y: { stage: file.sink, from: sky, path: taps.npy }"),
         "4:43: node 'y': parameter 'path': wants files that no other node uses, but would write "
         "'taps.npy', which node 'f' reads"),
+}
+
+# Errors of `check`; `run` reads these pipes.
+PIPES = {
+    "a pipe for an array": (
+        source('path: pipe, format: npy, layout: "cf32[time]", sample_rate: 1 MHz'),
+        "2:34: node 'a': parameter 'path': wants a file, but 'pipe' is a pipe, which can be read "
+        "only once: by 'cornerturn run'"),
+    "a pipe for elements": (
+        source('path: pipe, format: raw, layout: "cf32[time]", shape: [-1], sample_rate: 1 MHz'),
+        "2:34: node 'a': parameter 'path': wants a file, but 'pipe' is a pipe, which can be read "
+        "only once: by 'cornerturn run'"),
 }
 
 # Errors that show during the run.
@@ -378,6 +384,9 @@ class Errors(unittest.TestCase):
 
     def test_graphs(self):
         self.check_table(GRAPHS, "check", "run")
+
+    def test_pipes(self):
+        self.check_table(PIPES, "check")
 
     def test_runs(self):
         self.check_table(RUNS, "run", "run --workers 1")

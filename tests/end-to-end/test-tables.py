@@ -91,7 +91,7 @@ GRAPHS = {
     "power": chain(SKY, wide=WIDE, x={"stage": "power"}),
     "integrate": chain(SKY, wide=WIDE, x={"stage": "integrate", "length": 2}),
     "kurtosis": chain(SKY, wide=WIDE, x={"stage": "kurtosis", "length": 4}),
-    "quantise": chain(SKY, wide=WIDE, x={"stage": "quantise", "type": "ci4", "scale": 1}),
+    "quantise": chain(SKY, wide=WIDE, x={"stage": "quantise", "type": "ci4", "scale": 1e-3}),
     "transpose": chain(SKY, x={"stage": "transpose", "layout": "[station time]"}),
     "copy": chain(SKY, x={"stage": "copy"}),
     "source": {
