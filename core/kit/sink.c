@@ -11,6 +11,8 @@
 /* Interval, in microseconds, at which what is written is made readable; while samples come, none
  * waits longer in memory. */
 enum { MARK_EVERY = 500000 };
+/* The files of a rotation whose names are compared before the run. */
+enum { CHECKED_NAMES = 100 };
 
 /* Where a new file begins; all 0: there is one. */
 typedef struct {
@@ -129,6 +131,44 @@ room(const Sink *sink)
 
 /* ---- checking ---- */
 
+/* Takes `name`. */
+static gboolean
+add_name(GHashTable *names, char *name, gint64 number, GError **error)
+{
+    if (g_hash_table_add(names, name))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                "%s: wants another name for each file, but file %" G_GINT64_FORMAT
+                " would have that of one before: give 'path' %%i or more of the time",
+                name, number);
+    return FALSE;
+}
+
+/* Whether the first files of the stream have different names, so that a graph whose names say too
+ * little of the time fails before the run. Files that end by their bytes begin at unknown times. */
+static gboolean
+check_names(const CtParams *given, const CtStream *stream, const Rotation *rotation, GError **error)
+{
+    const char *path = ct_params_string(given, "path");
+    const gint64 length = stream->axes[ct_stream_axis(stream, "time")].length;
+    g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GError) cause = NULL;
+    gint64 position = 0, tick = stream->start;
+    for (gint64 number = 0; number < CHECKED_NAMES && rotation->n_bytes == 0; number++) {
+        char *name = ct_sink_name(path, stream, tick, number, NULL);
+        if (!name)
+            return TRUE;
+        if (!add_name(names, name, number, &cause))
+            return ct_params_error(given, "path", error, "%s", cause->message);
+        if (__builtin_add_overflow(position, most_samples(rotation, number, position), &position) ||
+            __builtin_mul_overflow(position, stream->ticks_per_sample, &tick) ||
+            __builtin_add_overflow(tick, stream->start, &tick) ||
+            (length >= 0 && position >= length))
+            return TRUE;
+    }
+    return TRUE;
+}
+
 static gboolean
 check_pipe(const CtSink *sink, const CtParams *given, GError **error)
 {
@@ -184,6 +224,7 @@ ct_sink_infer(const CtSink *sink, CtNode *node, GError **error)
     }
     if (!check_path(sink, node, error) ||
         !read_rotation(node->params, &node->inputs[0], &rotation, error) ||
+        (rotates(node->params) && !check_names(node->params, &node->inputs[0], &rotation, error)) ||
         (sink->check && !sink->check(node, error)))
         return FALSE;
     if (node->input_layouts[0].n_axes == 0 && node->input_layouts[0].types == 0)
@@ -212,15 +253,8 @@ check_name(Sink *sink, gint64 number, GError **error)
 {
     const CtStream *stream = sink->inputs[0].stream;
     const gint64 tick = stream->start + sink->position * stream->ticks_per_sample;
-    const char *path = ct_params_string(sink->given, "path");
-    char *name = ct_sink_name(path, stream, tick, number, error);
-    if (!name || g_hash_table_add(sink->names, name))
-        return name != NULL;
-    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                "%s: wants another name for each file, but file %" G_GINT64_FORMAT
-                " would have that of one before: give 'path' %%i or more of the time",
-                name, number);
-    return FALSE;
+    char *name = ct_sink_name(ct_params_string(sink->given, "path"), stream, tick, number, error);
+    return name && add_name(sink->names, name, number, error);
 }
 
 /* Opens the file that begins with the sample at the present position. */

@@ -166,12 +166,26 @@ class Rotation(SinkTest):
 
     def test_one_name_twice(self):
         """The second file of a name is an error; the first keeps its name."""
-        stages = copy_stages("x-%H%M%S.npy", None, {"rotate_samples": 400 if self.n > 400 else 100})
+        stages = copy_stages("x-%H%M%S.npy", None, {"rotate_bytes": 1000})
         self.check_fails(stages, "x-120000.npy: wants another name for each file, but file 1 would "
                                  "have that of one before")
-        self.assertEqual(len(np.load(self.folder / "x-120000.npy")), 400 if self.n > 400 else 100)
         self.assertEqual(self.beside(self.folder / "x-120000.npy")["sequence"]["number"], 0)
         self.assertFalse(list(self.folder.glob("*.partial")))
+
+    def test_one_name_twice_is_known_before(self):
+        """Where files begin at known times, a run of such names does not begin."""
+        np.save(self.folder / "long.npy", np.zeros((4000, 3), np.int16))
+        for path, rotation, name, number in (
+                ("x-%H%M%S.npy", {"rotate_samples": 100}, "x-120000.npy", 1),
+                ("x-%H%M%S.npy", {"rotate_time": "100 ms"}, "x-120000.npy", 1),
+                ("x-%f.npy", {"rotate_time": "300 ms"}, "x-000000.npy", 10)):
+            self.check_fails(copy_stages(path, {"path": "long.npy"}, rotation),
+                             f"parameter 'path': {name}: wants another name for each file, but "
+                             f"file {number} would have that of one before", command="check")
+        for path, rotation, n in (("x-%f.npy", {"rotate_time": "307 ms"}, 14),
+                                  ("y-%H.npy", {"rotate_samples": 4000}, 1)):
+            self.run_graph(copy_stages(path, {"path": "long.npy"}, rotation))
+            self.assertEqual(len(self.files(path[:2] + "*.npy")), n)
 
     def test_errors_of_check(self):
         for sink, source, message in (
