@@ -426,6 +426,49 @@ class Sink(recordings.RecordingTest):
         np.testing.assert_array_equal(back.ravel(), LEVELS[8][codes[:n]].ravel())
         self.assertEqual(said["validity"], beside["validity"])
 
+    def test_odd_length(self):
+        """The last frame of a stream that does not fill it is invalid, but not for vdif.source."""
+        for n, sink, n_frame, n_frames in ((3201, {}, 3200, 2), (3201, {"frame_samples": 640}, 640, 6),
+                                           (3, {"threads": "none"}, 8, 1), (3200, {}, 3200, 1)):
+            with self.subTest(n=n, sink=sink):
+                codes = self.put_levels([("time", n)], 8, False)
+                stages = {"in": self.source(block={"time": 700}), "out": {
+                    "stage": "vdif.sink", "from": "in", "path": "out.vdif", "bits": 8, **sink}}
+                warnings = [warning["message"] for warning in self.run_graph(stages)["warnings"]]
+                self.assertEqual(warnings, [] if n % n_frame == 0 else [
+                    f"the stream's last {n % n_frame} samples do not fill a frame of {n_frame}: that "
+                    "frame is completed with zeros, and is marked as invalid"])
+                frames = self.read()
+                self.assertEqual([header["invalid"] for header, _ in frames],
+                                 [0] * (n // n_frame) + [1] * (n % n_frame > 0))
+                self.assertEqual(len(frames), n_frames)
+                np.testing.assert_array_equal(self.join(frames, 1).ravel()[:n], codes.ravel())
+                back, beside = self.read_back({"stage": "vdif.source", "path": "out.vdif"})
+                np.testing.assert_array_equal(back.ravel(), LEVELS[8][codes].ravel())
+                self.assertEqual(beside["validity"]["invalid_samples"], [])
+
+    def test_clipped(self):
+        """Samples beyond twice the last level are counted, once if both parts are; noise at the
+        level that is best for its bits causes no warning; at twice this level it does, with few bits."""
+        random = np.random.default_rng(20261123)
+        for bits, last in ((1, np.inf), (2, 3.316505), (4, 7 / 2.95), (8, 127.5 / 35.5)):
+            for rms in (1, 2):
+                with self.subTest(bits=bits, rms=rms):
+                    self.put("cf32", [("time", 16000)], {}, 320e6, observation=None)
+                    parts = (random.standard_normal((16000, 2)) * rms
+                             * (2.1745 if bits == 2 else 1)).astype(np.float32)
+                    parts[0] = [3 * last, -3 * last] if bits > 1 else [9, 9]
+                    np.save(self.folder / "in.npy", parts.view(np.complex64)[:, 0])
+                    stages = {"in": self.source(), "out": {
+                        "stage": "vdif.sink", "from": "in", "path": "out.vdif", "bits": bits}}
+                    stats = self.run_graph(stages)
+                    n = int((np.abs(parts) > np.float32(2 * last)).any(1).sum())
+                    node = next(node for node in stats["nodes"] if node["name"] == "out")
+                    self.assertEqual(node["counters"].get("clipped", 0), n)
+                    self.assertEqual([warning["message"].split(" of ")[0]
+                                      for warning in stats["warnings"]],
+                                     [f"clipped {n}"] if bits in (2, 4) and rms == 2 else [])
+
     def test_baseband(self):
         """The values, start and rate that the PyPI package baseband reads."""
         script = ("import sys, numpy\n"
@@ -471,13 +514,13 @@ class Sink(recordings.RecordingTest):
                  "wants a start from 2000 to 2031, but is given 900000000 s from 1970 on"),
                 ("f32", [("time", 3200)], {"epoch": 1956528000 + 86400}, {},
                  "wants a start from 2000 to 2031, but is given 1956614400 s from 1970 on"),
-                ("f32", [("time", 3201)], {}, {},
+                ("f32", [("time", 3200)], {"start": 33}, {},
                  "parameter 'frame_samples': wants samples that fill words of 8 bytes (of 2 bits each) "
-                 "and, in whole frames, the 16000000 of a second, the 0 before the stream in its first "
-                 "second and the 3201 of the stream, with at most 16777216 frames a second, but is given none that does"),
+                 "and, in whole frames, the 16000000 of a second and the 33 before the stream in its "
+                 "first second, with at most 16777216 frames a second, but is given none that does"),
                 ("f32", [("time", 3200)], {"start": 33}, {"frame_samples": 32},
-                 "the 33 before the stream in its first second and the 3200 of the stream, with at "
-                 "most 16777216 frames a second, but is given 32"),
+                 "the 33 before the stream in its first second, with at most 16777216 frames a "
+                 "second, but is given 32"),
                 ("f32", [("time", 3200)], {}, {"station": "Eff"},
                  "parameter 'station': wants two letters or digits, or a number below 65536, but is "
                  "given 'Eff'"),

@@ -230,6 +230,14 @@ vdif_code(guint bits, gfloat value)
     return code > 0 ? (guint)MIN(code, most) : 0;
 }
 
+gfloat
+vdif_last_level(guint bits)
+{
+    if (bits <= 2)
+        return bits == 1 ? INFINITY : HIGH_OF_2;
+    return ((gfloat)((1 << bits) - 1) - zero_of(bits)) / scale_of(bits);
+}
+
 /* The value of a code: offset binary, in units in which the sampler's noise is best quantised. For
  * 1, 2, 4 and 8 bits these are the values of common readers; numbers of bits between have Max's
  * optimal spacing (1960), larger ones the full scale of 8 bits. */

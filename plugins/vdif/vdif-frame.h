@@ -54,6 +54,8 @@ void vdif_header_write(const VdifHeader *header, guint8 *bytes);
 /* The code of 1, 2, 4, 8 or 16 bits whose value is nearest; NaN has code 0. Values beyond the last
  * level have its code. */
 guint vdif_code(guint bits, gfloat value);
+/* The value of the last level above 0; infinite for 1 bit, which has the sign alone. */
+gfloat vdif_last_level(guint bits);
 
 /* The decoding of a stream's payloads. A payload consists of words of 32 bits, little-endian, each
  * filled from its low end with as many whole values as fit; time is slowest, then channel, then

@@ -5,6 +5,7 @@
 #include "vdif.h"
 
 #include <cornerturn/packets.h>
+#include <math.h>
 #include <unistd.h>
 
 /* The most bytes of a payload that has no other size, which fits a packet of Ethernet; the bytes
@@ -39,6 +40,9 @@ static const CtParam params[] = {
      .help = "two letters or digits, or a number; left out: the label of the station, or 0"},
     {NULL},
 };
+
+enum { CLIPPED };
+static const char *const counters[] = {[CLIPPED] = "clipped", NULL};
 
 /* How the samples become frames. */
 typedef struct {
@@ -170,15 +174,33 @@ choose_clock(const CtStream *stream, Frames *frames, GError **error)
     return TRUE;
 }
 
-/* Whether frames of `n` samples are whole words of 8 bytes, and fill seconds, the time before the
- * stream in its first second, and the stream. */
+/* Whether frames of `n` samples are whole words of 8 bytes, and fill seconds and the time before
+ * the stream in its first second. */
 static gboolean
-fits(const Frames *frames, gint64 length, gint64 n)
+fits(const Frames *frames, gint64 n)
 {
     const gint64 sample_bits = frames->n_channels * frames->n_parts * frames->bits;
     return n * sample_bits % 64 == 0 && frames->rate % n == 0 && frames->begin % n == 0 &&
-           (length < 0 || length % n == 0) && frames->rate / n <= MOST_FRAMES &&
+           frames->rate / n <= MOST_FRAMES &&
            n * sample_bits / 64 + VDIF_HEADER_BYTES / 8 <= MOST_WORDS;
+}
+
+/* The most samples of a frame of at most the usual size that fit and divide the stream; or else the
+ * most that fit and are no more than the stream, the fewest that fit, or 1. */
+static gint64
+usual_size(const Frames *frames, gint64 length)
+{
+    const gint64 sample_bits = frames->n_channels * frames->n_parts * frames->bits;
+    gint64 best = 0;
+    for (gint64 n = MAX(1, USUAL_BYTES * 8 / sample_bits); n > 0; n--) {
+        if (!fits(frames, n))
+            continue;
+        if (length < 0 || length % n == 0)
+            return n;
+        if (best == 0 || best > length)
+            best = n;
+    }
+    return MAX(best, 1);
 }
 
 static gboolean
@@ -187,23 +209,17 @@ choose_size(const CtParams *given, const CtStream *stream, Frames *frames, GErro
     const gint64 sample_bits = frames->n_channels * frames->n_parts * frames->bits;
     const gint64 length = stream->axes[ct_stream_axis(stream, "time")].length;
     const gboolean is_given = ct_params_has(given, "frame_samples");
-    gint64 n =
-        is_given ? ct_params_int(given, "frame_samples") : MAX(1, USUAL_BYTES * 8 / sample_bits);
-    while (!is_given && n > 1 && !fits(frames, length, n))
-        n--;
-    if (n < 1 || !fits(frames, length, n)) {
+    const gint64 n = is_given ? ct_params_int(given, "frame_samples") : usual_size(frames, length);
+    if (!fits(frames, n)) {
         g_autofree char *is =
             is_given ? g_strdup_printf("%" G_GINT64_FORMAT, n) : g_strdup("none that does");
-        g_autofree char *whole =
-            length < 0 ? g_strdup("")
-                       : g_strdup_printf(" and the %" G_GINT64_FORMAT " of the stream", length);
         return ct_params_error(given, "frame_samples", error,
                                "wants samples that fill words of 8 bytes (of %" G_GINT64_FORMAT
                                " bits each) and, in whole frames, the %" G_GINT64_FORMAT
-                               " of a second, the %" G_GINT64_FORMAT
-                               " before the stream in its first second%s, with at most %d frames a "
+                               " of a second and the %" G_GINT64_FORMAT
+                               " before the stream in its first second, with at most %d frames a "
                                "second, but is given %s",
-                               sample_bits, frames->rate, frames->begin, whole, MOST_FRAMES, is);
+                               sample_bits, frames->rate, frames->begin, MOST_FRAMES, is);
     }
     frames->n = n;
     frames->payload_bytes = n * sample_bits / 8;
@@ -259,6 +275,19 @@ choose_frames(const CtParams *given, const CtStream *stream, CtType type, Frames
            choose_clock(stream, frames, error) && choose_size(given, stream, frames, error);
 }
 
+/* Programs that do not read PATH.json lose what is in a frame that is not full. */
+static void
+warn_of_rest(const CtNode *node, const CtStream *stream, const Frames *frames)
+{
+    const gint64 length = stream->axes[ct_stream_axis(stream, "time")].length;
+    if (length > 0 && length % frames->n > 0)
+        ct_params_warn(node->params, NULL,
+                       "the stream's last %" G_GINT64_FORMAT
+                       " samples do not fill a frame of %" G_GINT64_FORMAT
+                       ": that frame is completed with zeros, and is marked as invalid",
+                       length % frames->n, frames->n);
+}
+
 static gboolean
 check(CtNode *node, GError **error)
 {
@@ -271,6 +300,7 @@ check(CtNode *node, GError **error)
     for (gint64 i = 0; i < frames.n_threads; i++)
         if (!find_station(node->params, stream, &frames, i, &station, error))
             return FALSE;
+    warn_of_rest(node, stream, &frames);
     CtLayout *wish = &node->input_layouts[0];
     wish->types = 1u << stream->type;
     for (guint a = 0; a < stream->n_axes; a++)
@@ -380,22 +410,39 @@ code_of(const guint8 *at, CtType type, guint part, guint bits)
     return vdif_code(bits, ((const gfloat *)at)[part]);
 }
 
-/* Adds n samples of a thread to its payload, lowest bits first. */
-static void
+/* Whether a part of a sample is far beyond the last level: twice, which noise at the level that is
+ * best for the bits exceeds in less than a hundredth of the samples. */
+static inline gboolean
+is_clipped(const guint8 *at, CtType type, const Frames *frames)
+{
+    const gfloat most = 2 * vdif_last_level(frames->bits), *parts = (const gfloat *)at;
+    gboolean is_beyond = FALSE;
+    if (type == CT_F32 || type == CT_CF32)
+        for (guint p = 0; p < frames->n_parts; p++)
+            is_beyond |= !(fabsf(parts[p]) <= most);
+    return is_beyond;
+}
+
+/* Adds n samples of a thread to its payload, lowest bits first. Returns how many are clipped. */
+static guint64
 pack(const Sink *sink, const CtBlock *block, gint64 n, const guint8 *from, gint64 time,
      gint64 channel, guint8 *payload)
 {
     const Frames *frames = &sink->frames;
     gint64 at = sink->filled * frames->n_channels * frames->n_parts * frames->bits;
+    guint64 clipped = 0;
     for (gint64 t = 0; t < n; t++)
-        for (gint64 c = 0; c < frames->n_channels; c++)
+        for (gint64 c = 0; c < frames->n_channels; c++) {
+            const guint8 *sample = from + t * time + c * channel;
+            clipped += is_clipped(sample, block->type, frames);
             for (guint p = 0; p < frames->n_parts; p++, at += frames->bits) {
-                const guint code =
-                    code_of(from + t * time + c * channel, block->type, p, frames->bits);
+                const guint code = code_of(sample, block->type, p, frames->bits);
                 payload[at / 8] |= (guint8)(code << at % 8);
                 if (frames->bits == 16)
                     payload[at / 8 + 1] = (guint8)(code >> 8);
             }
+        }
+    return clipped;
 }
 
 /* A frame with an invalid sample is invalid. */
@@ -425,8 +472,9 @@ write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
     for (gint64 t = 0; t < block->n_samples; t += n) {
         n = MIN(frames->n - sink->filled, block->n_samples - t);
         for (gint64 i = 0; i < frames->n_threads; i++)
-            pack(sink, block, n, block->data + t * time + i * thread, time, channel,
-                 sink->payloads + i * frames->payload_bytes);
+            file->counters[CLIPPED] +=
+                pack(sink, block, n, block->data + t * time + i * thread, time, channel,
+                     sink->payloads + i * frames->payload_bytes);
         note_invalid(sink, block, t, n);
         sink->filled += n;
         if (sink->filled == frames->n && !put_frames(file, error))
@@ -452,8 +500,8 @@ mark(CtSinkFile *file, GError **error)
     return TRUE;
 }
 
-/* What an interrupt leaves of a frame is in an invalid frame. After a failure, cuts off what is not
- * a frame of each thread. */
+/* What the end of the stream leaves of a frame is in an invalid frame. After a failure, cuts off
+ * what is not a frame of each thread. */
 static gboolean
 close_file(CtSinkFile *file, GError **error)
 {
@@ -508,6 +556,7 @@ const CtStage vdif_sink = {
     .inputs = CT_PORTS({"voltages", "{time ...}", 0,
                         "f32 and cf32 in units of the levels; i8, ci8, i16 and ci16 as codes"}),
     .params = params,
+    .counters = counters,
     .infer = infer,
     .extensions = vdif_extensions,
     .stands_for = "file.sink",
