@@ -68,6 +68,17 @@ find_range(const CtStream *stream, guint a, gdouble *least, gdouble *largest)
         }
 }
 
+/* " in steps of 24.4141 kHz" */
+static void
+append_step(GString *line, const CtAxis *axis)
+{
+    const CtCoordinate *coordinate = &axis->coordinate;
+    if (coordinate->table || axis->length < 2)
+        return;
+    g_autofree char *step = ct_quantity_format(coordinate->step, coordinate->unit);
+    g_string_append_printf(line, " in steps of %s", step);
+}
+
 static void
 append_coordinates(GString *line, const CtStream *stream)
 {
@@ -87,6 +98,7 @@ append_coordinates(GString *line, const CtStream *stream)
             append_item(line, "%s %s", axis->name, from);
         else
             append_item(line, "%s %s to %s", axis->name, from, to);
+        append_step(line, axis);
     }
 }
 

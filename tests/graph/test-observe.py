@@ -186,6 +186,15 @@ stages:
         self.assertIn("    1 MHz samples, 64 us from 2026-11-23T12:00:00.000000000Z to "
                       "2026-11-23T12:00:00.000064000Z, centre 150 MHz\n"
                       "    station A B C, pol X Y\n", result.stdout)
+        result = self.command("check", graph=OBSERVATION + SKY.format(n=3, more="") + """
+  filter: { stage: fir, from: sky, n_channels: 4, n_taps: 2 }
+  spectra: { stage: fft, from: filter, shift: true }
+  one: { stage: select, from: spectra, channel: 1 }
+  end: { stage: discard, from: one }
+""")
+        for channels in ("channel 149.5 MHz to 150.25 MHz in steps of 250 kHz\n",
+                         "channel 149.75 MHz\n"):
+            self.assertIn(", " + channels, result.stdout)
 
     def test_errors(self):
         for wrong, right, message in (
