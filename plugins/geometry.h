@@ -45,7 +45,8 @@ geometry_direction(const CtParams *params, const char *name, guint row, gdouble 
     guint columns = ct_params_columns(params, name);
     if (columns != 2 && columns != 3)
         return ct_params_error(params, name, error,
-                               "wants rows of 2 (l, m) or 3 (east, north, up), but is given %u",
+                               "wants rows of 2 (l, m) or 3 (east, north, up), as [[0.1, 0.2]], "
+                               "but is given rows of %u",
                                columns);
     gdouble x = ct_params_real_cell(params, name, row, 0);
     gdouble y = ct_params_real_cell(params, name, row, 1);

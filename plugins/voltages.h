@@ -73,7 +73,8 @@ voltages_init(Voltages *voltages, const CtStream *stream, const char *name, gboo
     *voltages = (Voltages){.n_channels = 1, .n_stations = 1, .n_pols = 1};
     if (ct_stream_axis(stream, "time") < 0 || stream->rate_num == 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                    "wants a stream along time with a clock, but is given one without");
+                    "wants a stream along time with a clock, but is given one without (the "
+                    "'sample_rate' of a source gives it one)");
         return FALSE;
     }
     for (guint a = 0; a < stream->n_axes; a++) {

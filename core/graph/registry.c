@@ -421,6 +421,8 @@ ct_registry_stage(const CtRegistry *registry, const char *name, GError **error)
     }
     g_autofree char *left_out = ct_registry_left_out(registry, name);
     g_string_append(message, left_out);
+    if (!*remark && !registry->bare->pdata[0] && !*left_out)
+        g_string_append(message, " (`cornerturn inspect` lists what there is)");
     g_set_error_literal(error, CT_ERROR, CT_ERROR_PLUGIN, message->str);
     return NULL;
 }

@@ -226,7 +226,8 @@ ct_filterbank_check(const CtStream *stream, GError **error)
 {
     if (ct_stream_axis(stream, "time") < 0 || stream->rate_num == 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                    "wants a stream along time with a clock, but is given one without");
+                    "wants a stream along time with a clock, but is given one without (the "
+                    "'sample_rate' of a source gives it one)");
         return FALSE;
     }
     if (ct_type_is_lossless(stream->type, CT_F32))

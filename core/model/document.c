@@ -187,6 +187,17 @@ offset_place(const Reader *reader, gsize offset)
     return place;
 }
 
+/* The first byte of the character at a mark, which counts characters; 0 at the end. */
+static char
+byte_at(const Reader *reader, yaml_mark_t mark)
+{
+    gsize n_before = 0;
+    for (gsize i = 0; i < reader->length; i++)
+        if ((reader->text[i] & 0xc0) != 0x80 && n_before++ == mark.index)
+            return reader->text[i];
+    return '\0';
+}
+
 static gboolean
 next_event(Reader *reader, yaml_event_t *event, GError **error)
 {
@@ -209,7 +220,12 @@ next_event(Reader *reader, yaml_event_t *event, GError **error)
     const gboolean is_tab = parser->error == YAML_SCANNER_ERROR &&
                             parser->buffer.pointer < parser->buffer.last &&
                             *parser->buffer.pointer == '\t';
-    const char *hint = is_tab ? ": YAML indents by spaces, not by tabs" : "";
+    /* `{ layout: ci8[time] }`: the text ends where the bracket begins. */
+    const gboolean is_bracket =
+        parser->error == YAML_PARSER_ERROR && byte_at(reader, parser->problem_mark) == '[';
+    const char *hint = is_tab       ? ": YAML indents by spaces, not by tabs"
+                       : is_bracket ? ": a text with brackets stands in quotation marks here"
+                                    : "";
     if (!parser->context)
         return ct_place_error(&place, CT_ERROR_CONFIG, error, "not YAML: %s%s", problem, hint);
     g_autofree char *begin = NULL;

@@ -69,7 +69,8 @@ table_from_direction(DelayTable *table, const CtParams *params, GError **error)
 {
     gdouble direction[3] = {0};
     if (ct_params_count(params, "direction") != 1)
-        return ct_params_error(params, "direction", error, "wants one row, but is given %u",
+        return ct_params_error(params, "direction", error,
+                               "wants one row, as [[0.1, 0.2]], but is given %u",
                                ct_params_count(params, "direction"));
     if (!geometry_direction(params, "direction", 0, direction, error))
         return FALSE;

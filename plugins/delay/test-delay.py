@@ -252,6 +252,8 @@ class Errors(unittest.TestCase):
                 (f"delays: {save(numpy.full((1, 3), numpy.nan))}", "finite"),
                 ("direction: [[0, 0]]", "positions"),
                 ("direction: [[0, 0], [0, 0]]\n    spiral: 4 m", "one row"),
+                ("direction: [0.6, 0, 0.8]\n    spiral: 4 m",
+                 r"wants one row, as \[\[0.1, 0.2\]\], but is given 3"),
                 ("constant: [1000, 0, 0]", "at most"),
         ]:
             with self.assertRaisesRegex(pipeline.Failure, message):

@@ -187,9 +187,17 @@ pick_frequencies(const CtNode *node, CtPick *pick, GError **error)
     const guint n = ct_params_count(given, "frequency");
     if (n != 2)
         return ct_params_error(given, "frequency", error,
-                               "wants the lowest and the highest frequency, but is given %u", n);
+                               "wants the lowest and the highest frequency, as [120 MHz, 140 MHz], "
+                               "but is given %u of them",
+                               n);
     const gdouble lowest = ct_params_real_at(given, "frequency", 0);
     const gdouble highest = ct_params_real_at(given, "frequency", 1);
+    if (lowest > highest)
+        return ct_params_error(
+            given, "frequency", error,
+            "wants the lowest frequency before the highest, but is given %.9g Hz "
+            "before %.9g Hz",
+            lowest, highest);
     const gint place = frequency_axis(in);
     if (place < 0)
         return ct_params_error(given, "frequency", error,

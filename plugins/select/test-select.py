@@ -251,7 +251,9 @@ class Descriptions(unittest.TestCase):
                 ("spectra, channel: 1, axis: channel, elements: 2", "'elements': wants an axis that "
                  "no other parameter names, but is given 'channel'"),
                 ("spectra, frequency: [1 MHz]", "'frequency': wants the lowest and the highest "
-                 "frequency, but is given 1"),
+                 "frequency, as [120 MHz, 140 MHz], but is given 1 of them"),
+                ("spectra, frequency: [100.2 MHz, 99.8 MHz]", "'frequency': wants the lowest "
+                 "frequency before the highest, but is given 100200000 Hz before 99800000 Hz"),
                 ("spectra, frequency: [1 MHz, 2 MHz]", "'frequency': wants a range with the centre "
                  "of a channel, which are from 99500000 to 100437500 Hz, but is given 1000000 to "
                  "2000000 Hz"),

@@ -95,8 +95,9 @@ test_header_errors(void)
     memcpy(bytes, good, sizeof bytes);
     put_word(bytes, 2, 3 << 24 | 1032 / 8);
     put_word(bytes, 3, 1u << 31 | 4 << 26);
-    g_assert_cmpstr(vdif_header_parse(bytes, 0, &header), ==,
-                    "several channels of bits that are no power of two");
+    g_assert_cmpstr(
+        vdif_header_parse(bytes, 0, &header), ==,
+        "several channels of bits that are no power of two ('bits' gives the right number)");
     g_assert_null(vdif_header_parse(bytes, 4, &header));
     g_assert_cmpint(header.n_samples, ==, 125);
 

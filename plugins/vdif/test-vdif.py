@@ -94,7 +94,7 @@ class Samples(Recording):
         error = self.fail(path)
         self.assertTrue(error.endswith(
             "wants VDIF frames, but is given 50320 bytes without any: its first header says several "
-            "channels of bits that are no power of two"), error)
+            "channels of bits that are no power of two ('bits' gives the right number)"), error)
         statistics = self.run_graph({
             "sky": {"stage": "vdif.source", "path": str(path), "bits": 4,
                     "sample_rate": "390625 Hz"},

@@ -84,7 +84,7 @@ vdif_header_parse(const guint8 *bytes, guint bits, VdifHeader *header)
     if (read.bits > VDIF_MAX_BITS)
         return "samples of more than 16 bits";
     if (read.n_channels > 1 && (read.bits & (read.bits - 1)) != 0)
-        return "several channels of bits that are no power of two";
+        return "several channels of bits that are no power of two ('bits' gives the right number)";
     const char *reason = check_extension(words, &read);
     if (reason)
         return reason;

@@ -68,7 +68,7 @@ class Costs(unittest.TestCase):
         for stage, message in {
                 "fri": "--stage fri: there is no stage 'fri'; did you mean 'fir'?",
                 "fir+ftf": "--stage fir+ftf: there is no stage 'ftf'; did you mean 'fft'?",
-                "": "--stage : there is no stage ''"}.items():
+                "": "--stage : there is no stage '' (`cornerturn inspect` lists what there is)"}.items():
             for arguments in ([], ["--forget"], ["--export", "-"]):
                 result = self.run_command("costs", "--stage", stage, *arguments)
                 self.assertEqual((result.returncode, result.stdout, result.stderr),

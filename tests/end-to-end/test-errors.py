@@ -54,6 +54,10 @@ TEXTS = {
     "an open quote": (
         "stages: 'a\n",
         "2:1: not YAML: while scanning a quoted scalar that begins in line 1, found unexpected end of stream"),
+    "a layout without quotation marks": (
+        "# é\nstages:\n  a: { stage: file.source, path: x.raw, layout: ci8[time pol] }\n",
+        "3:52: not YAML: while parsing a flow mapping, did not find expected ',' or '}': a text with "
+        "brackets stands in quotation marks here"),
     "a second document": (SKY + "---\na: b\n", "3:1: a second document begins here"),
     "a NUL byte": ("stages: \0\n", "1:9: not text: control characters are not allowed (0x00)"),
     "bad UTF-8": ("stages: \udcff\n", "1:9: not text: invalid leading UTF-8 octet (0xff)"),
@@ -103,6 +107,9 @@ GRAPHS = {
     "an unknown stage": (
         graph("x: { stage: fri, from: sky }"),
         "3:15: node 'x': there is no stage 'fri'; did you mean 'fir'?"),
+    "a stage that is like no other": (
+        SKY + "  x: { stage: channelizer, from: sky }\n",
+        "3:15: node 'x': there is no stage 'channelizer' (`cornerturn inspect` lists what there is)"),
     "an unknown parameter": (
         graph("x: { stage: fir, from: sky, n_tap: 4 }"),
         "3:31: node 'x': stage 'fir' has no parameter 'n_tap'; did you mean 'n_taps'?"),
