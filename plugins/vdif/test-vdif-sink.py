@@ -429,7 +429,8 @@ class Sink(recordings.RecordingTest):
     def test_odd_length(self):
         """The last frame of a stream that does not fill it is invalid, but not for vdif.source."""
         for n, sink, n_frame, n_frames in ((3201, {}, 3200, 2), (3201, {"frame_samples": 640}, 640, 6),
-                                           (3, {"threads": "none"}, 8, 1), (3200, {}, 3200, 1)):
+                                           (3, {"threads": "none"}, 8, 1), (3200, {}, 3200, 1),
+                                           (8 * 509, {}, 4000, 2)):
             with self.subTest(n=n, sink=sink):
                 codes = self.put_levels([("time", n)], 8, False)
                 stages = {"in": self.source(block={"time": 700}), "out": {

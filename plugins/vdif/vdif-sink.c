@@ -8,9 +8,9 @@
 #include <math.h>
 #include <unistd.h>
 
-/* The most bytes of a payload that has no other size, which fits a packet of Ethernet; the bytes
- * that wait for a write. */
-enum { USUAL_BYTES = 8000, PENDING_BYTES = 1 << 20 };
+/* The most bytes of a payload that has no other size, which fits a packet of Ethernet; the least of
+ * one that is smaller to divide the stream; the bytes that wait for a write. */
+enum { USUAL_BYTES = 8000, LEAST_BYTES = 512, PENDING_BYTES = 1 << 20 };
 enum { MOST_THREADS = 1024, MOST_FRAMES = 1 << 24, MOST_WORDS = (1 << 24) - 1 };
 
 static const char *const thread_names[] = {"pol", "station", "none", NULL};
@@ -185,14 +185,17 @@ fits(const Frames *frames, gint64 n)
            n * sample_bits / 64 + VDIF_HEADER_BYTES / 8 <= MOST_WORDS;
 }
 
-/* The most samples of a frame of at most the usual size that fit and divide the stream; or else the
- * most that fit and are no more than the stream, the fewest that fit, or 1. */
+/* The most samples of a frame of at most the usual size that fit and divide the stream, but not so
+ * few that headers would be much of the file; or else the most that fit and are no more than the
+ * stream, the fewest that fit, or 1. */
 static gint64
 usual_size(const Frames *frames, gint64 length)
 {
     const gint64 sample_bits = frames->n_channels * frames->n_parts * frames->bits;
     gint64 best = 0;
     for (gint64 n = MAX(1, USUAL_BYTES * 8 / sample_bits); n > 0; n--) {
+        if (best > 0 && best <= length && n * sample_bits < LEAST_BYTES * 8)
+            break;
         if (!fits(frames, n))
             continue;
         if (length < 0 || length % n == 0)
