@@ -106,7 +106,8 @@ run(int argc, char **argv, GError **error)
     const GOptionEntry entries[] = {
         {"stats", 0, 0, G_OPTION_ARG_STRING, &stats,
          "Format of the summary: text (default), json or none", "FORMAT"},
-        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print no summary and no progress, only errors and warnings", NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet,
+         "Print no summary and no progress, only errors and warnings", NULL},
         {"poison", 0, 0, G_OPTION_ARG_NONE, &poison,
          "Fill every block with NaN before it is written, to find elements that a stage does not "
          "write",
