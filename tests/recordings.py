@@ -34,6 +34,30 @@ def make(kind, shape, seed):
     return numbers.integers(info.min, info.max, (*shape, *parts), dtype, endpoint=True)
 
 
+def put(folder, kind, axes, clock=None, frequency=None, gaps=None, name="in.npy", seed=7,
+        observation=OBSERVATION):
+    """Writes a stream as in.npy with its PATH.json, and returns its array. `axes` are pairs of a name
+    and a length, or dictionaries as PATH.json has them, time first. `gaps` are PATH.json's, along
+    the first axis that loses data."""
+    axes = [axis if isinstance(axis, dict) else {"name": axis[0], "length": axis[1]}
+            for axis in axes]
+    array = make(kind, [axis["length"] for axis in axes], seed)
+    np.save(folder / name, array)
+    beside = {"type": kind, "layout": f"{kind}[{' '.join(axis['name'] for axis in axes)}]",
+              "axes": axes, "ticks_per_second": [16000000, 1], "ticks_per_sample": 1,
+              "start": 0, "epoch": 1656466200, **(clock or {}),
+              "observation": {key: value for key, value in (observation or {}).items()
+                              if value is not None}}
+    if beside["epoch"] is None:
+        del beside["epoch"]
+    if frequency is not None:
+        beside["frequency"] = frequency
+    if gaps:
+        beside["validity"] = gaps
+    (folder / f"{name}.json").write_text(json.dumps(beside))
+    return array
+
+
 def find_valid(beside):
     """Whether each sample is valid, as PATH.json says: [its axes]."""
     lengths = {axis["name"]: axis["length"] for axis in beside["axes"]}
@@ -51,28 +75,9 @@ def find_valid(beside):
 
 
 class RecordingTest(graphs.GraphTest):
-    def put(self, kind, axes, clock=None, frequency=None, gaps=None, name="in.npy", seed=7,
-            observation=OBSERVATION):
-        """Writes a stream as in.npy with its PATH.json, and returns its array. `axes` are pairs of a
-        name and a length, or dictionaries as PATH.json has them, time first. `gaps` are PATH.json's,
-        along the first axis that loses data."""
-        axes = [axis if isinstance(axis, dict) else {"name": axis[0], "length": axis[1]}
-                for axis in axes]
-        array = make(kind, [axis["length"] for axis in axes], seed)
-        np.save(self.folder / name, array)
-        beside = {"type": kind, "layout": f"{kind}[{' '.join(axis['name'] for axis in axes)}]",
-                  "axes": axes, "ticks_per_second": [16000000, 1], "ticks_per_sample": 1,
-                  "start": 0, "epoch": 1656466200, **(clock or {}),
-                  "observation": {key: value for key, value in (observation or {}).items()
-                                  if value is not None}}
-        if beside["epoch"] is None:
-            del beside["epoch"]
-        if frequency is not None:
-            beside["frequency"] = frequency
-        if gaps:
-            beside["validity"] = gaps
-        (self.folder / f"{name}.json").write_text(json.dumps(beside))
-        return array
+    def put(self, kind, axes, *arguments, **more):
+        """Writes a stream to the folder of the test, and returns its array."""
+        return put(self.folder, kind, axes, *arguments, **more)
 
     def source(self, name="in.npy", **more):
         layout = json.loads((self.folder / f"{name}.json").read_text())["layout"]

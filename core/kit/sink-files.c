@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of a sink: PATH.partial and PATH.json.partial while it writes, then PATH and PATH.json.
  */
+#define _GNU_SOURCE /* fallocate */
 #include "sink-files.h"
 
 #include "cornerturn/error.h"
@@ -178,11 +179,26 @@ ct_sink_files_take_back(CtSinkFiles *files, GError **error)
 
 /* ---- writing ---- */
 
+/* Makes room for a text before the one that is there is changed: a full disk would leave a mixture
+ * of both. */
+static gboolean
+reserve(const CtSinkFiles *files, gint64 bytes, GError **error)
+{
+    while (fallocate(files->json_fd, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) {
+        if (errno == EOPNOTSUPP || errno == ENOSYS)
+            return TRUE;
+        if (errno != EINTR)
+            return ct_file_error(error, files->json_partial, "can't be written");
+    }
+    return TRUE;
+}
+
 gboolean
 ct_sink_files_describe(const CtSinkFiles *files, const char *text, GError **error)
 {
     const gint64 length = (gint64)strlen(text);
-    if (ct_file_write(files->json_partial, files->json_fd, 0, text, length, error) < length)
+    if (!reserve(files, length, error) ||
+        ct_file_write(files->json_partial, files->json_fd, 0, text, length, error) < length)
         return FALSE;
     return ftruncate(files->json_fd, length) == 0 ||
            ct_file_error(error, files->json_partial, "can't be written");

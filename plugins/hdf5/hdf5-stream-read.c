@@ -45,7 +45,9 @@ hdf5_axis_name(hid_t data, guint dim)
     g_auto(Hdf5Id) scale = open_scale(data, dim);
     if (scale >= 0 && H5Iget_name(scale, name, sizeof name) > 0)
         return g_path_get_basename(name);
-    return H5DSget_label(data, dim, name, sizeof name) > 0 ? g_strdup(name) : NULL;
+    /* H5DSget_label trusts that there are as many as axes. */
+    g_auto(GStrv) labels = hdf5_get_texts(data, "DIMENSION_LABELS");
+    return labels && dim < g_strv_length(labels) && *labels[dim] ? g_strdup(labels[dim]) : NULL;
 }
 
 /* ---- labels ---- */

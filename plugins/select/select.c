@@ -49,7 +49,7 @@ add_pairs(Elements *elements, const char *text)
     const CtLabels *labels = elements->axis->labels;
     g_auto(GStrv) names = g_strsplit_set(text, " \t", -1);
     const guint before = elements->indices->len, n_names = g_strv_length(names);
-    for (gint64 i = 0; n_names <= 2 && i < elements->axis->length; i++) {
+    for (gint64 i = 0; n_names >= 1 && n_names <= 2 && i < elements->axis->length; i++) {
         const char *first = ct_labels_name(labels, (gsize)i, 0);
         const char *second = ct_labels_name(labels, (gsize)i, 1);
         const gboolean has = n_names == 1

@@ -243,6 +243,7 @@ class Descriptions(unittest.TestCase):
                 ("spectra, station: [A, Bb]", "'station': wants indices, ranges as 0..15, or labels "
                  "of the axis 'station', but is given 'Bb'; "),
                 ("vis, baseline: A D", "but is given 'A D'"),
+                ("vis, baseline: ''", "but is given ''"),
                 ("spectra, beam: 0", "'beam': wants an axis of the input other than time, but is "
                  "given 'beam', and the input has time"),
                 ("spectra, axis: time, elements: 0", "'axis': wants an axis of the input other than"),

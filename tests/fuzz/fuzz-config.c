@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: a graph's text, with an override after a line "--set"; the parameters of its stages
- * are read by a table with every kind of parameter. */
+/* Fuzz target: a graph's text, with an override after a line "--set"; what it says of the
+ * observation and of the part of the time is read, and the parameters of its stages by a table with
+ * every kind of parameter. */
 #include "fuzz.h"
-#include "graph/config.h"
+#include "graph/observe.h"
+#include "graph/part.h"
 #include "model/node-params.h"
 
 #include <string.h>
@@ -44,6 +46,17 @@ use_params(const CtConfigStage *node)
                             ct_params_columns(params, "table") - 1);
 }
 
+static void
+use_keys(const CtConfig *config)
+{
+    g_autoptr(CtObservation) observation = NULL;
+    CtGraphPart part;
+    g_autoptr(GError) of_observation = NULL, of_part = NULL;
+    g_assert_true(ct_observe_read(config, &observation, &of_observation) == !of_observation);
+    g_assert_true(!of_observation || !observation);
+    g_assert_true(ct_graph_part_read(config, &part, &of_part) == !of_part);
+}
+
 int
 LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
@@ -58,6 +71,8 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     g_autoptr(CtConfig) config =
         ct_config_parse(text, set ? set - text : (gssize)size, "g", overrides, &error);
     g_assert_true((config == NULL) == (error != NULL));
+    if (config)
+        use_keys(config);
     for (guint i = 0; config && i < config->stages->len; i++)
         use_params(config->stages->pdata[i]);
     return 0;

@@ -11,15 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Opens and describes a recording of these bytes, with parameters besides `path`: "n_channels: 2".
- */
+/* Opens and describes the files of a recording: "{ path: x, n_channels: 2 }". */
 static inline void
-describe_recording(const CtSource *source, const CtStage *stage, const guint8 *data, gsize size,
-                   const char *given)
+describe_files(const CtSource *source, const CtStage *stage, const char *text)
 {
-    const int fd = memfd_create("recording", MFD_CLOEXEC);
-    g_assert_cmpint(write(fd, data, size), ==, size);
-    g_autofree char *text = g_strdup_printf("{ path: /proc/self/fd/%d, %s }", fd, given);
     g_autoptr(CtValue) values = ct_value_parse(text, -1, "g", NULL);
     const CtPlace place = {"g", 1, 1};
     g_autoptr(GError) error = NULL;
@@ -33,5 +28,16 @@ describe_recording(const CtSource *source, const CtStage *stage, const guint8 *d
     if (good)
         g_assert_cmpint(stream.axes[0].length, >, 0);
     ct_stream_clear(&stream);
+}
+
+/* The same of a recording of these bytes, with parameters besides `path`: "n_channels: 2". */
+static inline void
+describe_recording(const CtSource *source, const CtStage *stage, const guint8 *data, gsize size,
+                   const char *given)
+{
+    const int fd = memfd_create("recording", MFD_CLOEXEC);
+    g_assert_cmpint(write(fd, data, size), ==, size);
+    g_autofree char *text = g_strdup_printf("{ path: /proc/self/fd/%d, %s }", fd, given);
+    describe_files(source, stage, text);
     close(fd);
 }

@@ -52,11 +52,24 @@ test_ftruncate(int fd, off_t length)
     return next_call_fails() ? -1 : ftruncate(fd, length);
 }
 
+/* With it, no file can have more bytes than these. */
+static gint64 room = G_MAXINT64;
+
 /* Writes half of the bytes, or fails. */
 static gssize
 test_pwrite(int fd, const void *bytes, gsize n, off_t offset)
 {
-    return next_call_fails() ? -1 : pwrite(fd, bytes, (n + 1) / 2, offset);
+    if (next_call_fails())
+        return -1;
+    errno = ENOSPC;
+    return offset < room ? pwrite(fd, bytes, MIN((n + 1) / 2, (gsize)(room - offset)), offset) : -1;
+}
+
+static int
+test_fallocate(int fd, int mode, off_t offset, off_t n)
+{
+    errno = ENOSPC;
+    return next_call_fails() || offset + n > room ? -1 : fallocate(fd, mode, offset, n);
 }
 
 /* With it, the file system has no locks. */
@@ -69,6 +82,7 @@ test_flock(int fd, int operation)
     return no_locks ? -1 : flock(fd, operation);
 }
 
+#define fallocate test_fallocate
 #define fsync     test_fsync
 #define rename    test_rename
 #define unlink    test_unlink
@@ -244,6 +258,24 @@ test_failures(void)
         }
 }
 
+/* Where a longer text has no room, the one before stays. */
+static void
+test_no_room(void)
+{
+    CtSinkFiles files;
+    g_autoptr(GError) error = NULL;
+    clear_folder();
+    g_assert_true(ct_sink_files_open(&files, name(""), NULL));
+    g_assert_true(ct_sink_files_describe(&files, "short", NULL));
+    room = 10;
+    g_assert_false(ct_sink_files_describe(&files, "a longer text", &error));
+    g_assert_cmpint(error->code, ==, CT_ERROR_IO);
+    room = G_MAXINT64;
+    g_autofree char *text = contents(".json.partial");
+    g_assert_cmpstr(text, ==, "short");
+    ct_sink_files_close(&files);
+}
+
 /* A call that a signal interrupts does not fail. */
 static void
 test_interrupted_calls(void)
@@ -397,6 +429,7 @@ main(int argc, char **argv)
     g_assert_nonnull(folder);
     g_test_add_func("/sink-files/two-runs", test_two_runs);
     g_test_add_func("/sink-files/failures", test_failures);
+    g_test_add_func("/sink-files/no-room", test_no_room);
     g_test_add_func("/sink-files/interrupted-calls", test_interrupted_calls);
     g_test_add_func("/sink-files/renamed-since", test_renamed_since);
     g_test_add_func("/sink-files/links", test_links);
