@@ -326,5 +326,66 @@ class Ends(Pipes):
             self.assertIn("'-' is a pipe, which can be read only once", done.stderr)
 
 
+class Sinks(Pipes):
+    """Sinks write to a pipe what they write to a file, and sources read it."""
+
+    def launch_graph(self, stages, name, **options):
+        process = subprocess.Popen([graphs.COMMAND, "run", self.write(stages, name), "--quiet"],
+                                   cwd=self.folder, stderr=subprocess.PIPE, **options)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def end_graph(self, process):
+        errors = process.stderr.read().decode()
+        self.assertEqual((process.wait(60), errors), (0, ""))
+
+    def check_sink(self, name, n, part="ci8", **given):
+        """Of known and unknown length, within a whole frame or block or not."""
+        samples = self.random.integers(-100, 100, (n, 2, 2)).astype(np.int8)
+        (self.folder / "in.raw").write_bytes(samples.tobytes())
+        first = {"in": {"stage": "file.source", "path": "in.raw", "format": "raw",
+                        "layout": f"{part}[time pol]", "shape": [-1, 2], "sample_rate": 1000000,
+                        "epoch": 1500000000},
+                 "out": {"stage": f"{name}.sink", "from": "in", "path": "made", **given}}
+        second = self.stages(name, "-")
+        for path in ("in.raw", "-"):
+            first["in"]["path"] = path
+            with self.subTest(path=path), open(self.folder / "in.raw", "rb") as stdin:
+                first["out"]["path"] = "made"
+                self.end_graph(self.launch_graph(first, "first.yaml", stdin=stdin))
+                (self.folder / "made.json").unlink()
+                made = (self.folder / "made").read_bytes()
+                first["out"]["path"] = "-"
+                stdin.seek(0)
+                done = subprocess.run(
+                    [graphs.COMMAND, "run", self.write(first, "first.yaml"), "--quiet"],
+                    cwd=self.folder, stdin=stdin, capture_output=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                self.assertTrue(done.stdout == made)
+                stdin.seek(0)
+                writer = self.launch_graph(first, "first.yaml", stdin=stdin,
+                                           stdout=subprocess.PIPE)
+                reader = self.launch(second, stdin=writer.stdout)
+                writer.stdout.close()
+                pipe = self.end(reader)
+                self.end_graph(writer)
+                self.check_same(pipe, self.of_files(name, [made]))
+        return samples, pipe
+
+    def test_vdif(self):
+        PARAMETERS["vdif"], kept = {}, PARAMETERS["vdif"]
+        self.addCleanup(PARAMETERS.__setitem__, "vdif", kept)
+        samples, pipe = self.check_sink("vdif", 4000000)
+        wanted = ((samples + np.float32(128)) - np.float32(127.5)) / np.float32(35.5)
+        np.testing.assert_allclose(np.frombuffer(pipe[0], "<f4").reshape(samples.shape), wanted,
+                                   rtol=1e-6, atol=1e-6)
+
+    def test_guppi(self):
+        samples, pipe = self.check_sink("guppi", 4000003, block_samples=10000)
+        self.assertTrue(pipe[0] == samples.tobytes())
+
+
 if __name__ == "__main__":
     tap.main()
