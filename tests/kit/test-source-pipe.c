@@ -5,9 +5,10 @@
 #include "packets-test.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
-/* A recording as it's written to the pipes of its lanes, by one thread. */
+/* A recording as it is written to the pipes of its lanes, by one thread. */
 typedef struct {
     Files files;              /* the same recording */
     GByteArray *bytes[LANES]; /* that is owned by the test */
@@ -43,8 +44,10 @@ write_pipes(gpointer data)
             continue;
         }
         const gssize given = write(pipes->fds[lane], pipes->bytes[lane]->data + at[lane], n);
-        g_assert_cmpint(given, >, 0);
-        at[lane] += (guint)given;
+        if (given < 0) /* nobody reads it any more */
+            at[lane] = pipes->bytes[lane]->len;
+        else
+            at[lane] += (guint)given;
     }
     return NULL;
 }
@@ -77,7 +80,8 @@ pipes_clear(Pipes *pipes)
 {
     g_thread_join(pipes->thread);
     for (guint i = 0; i < LANES; i++) {
-        close(pipes->read[i]);
+        if (pipes->read[i] >= 0)
+            close(pipes->read[i]);
         g_byte_array_unref(pipes->bytes[i]);
     }
     ct_params_free(pipes->params);
@@ -134,7 +138,7 @@ static const CtAheadSizes sizes = {.part = 64,
                                    .head_bytes = 2000,
                                    .lead_bytes = 3 << 20};
 
-/* Reads the pipes from sample `skip` on, at most `n` at once. */
+/* Reads the pipes from sample `skip` on. */
 static void
 compare(Pipes *pipes, GRand *random, gint64 skip)
 {
@@ -199,10 +203,120 @@ test_same(void)
     }
 }
 
+/* However long a pipe is, few of its bytes are held. */
+static void
+test_memory(void)
+{
+    Pipes pipes;
+    g_autoptr(GRand) random = g_rand_new_with_seed(1);
+    files_init(&pipes.files);
+    for (guint i = 0; i < LANES; i++) {
+        pipes.bytes[i] = make_recording(random, 300000, 1000000, 300);
+        g_assert_cmpint(pipes.bytes[i]->len, >, 2 * sizes.lead_bytes);
+    }
+    pipes_init(&pipes, random, 1 << 20);
+    compare(&pipes, random, 0);
+    pipes_clear(&pipes);
+    files_clear(&pipes.files);
+}
+
+/* Reads all, and returns its length in samples. */
+static gint64
+read_all(const CtRecording *recording)
+{
+    g_autoptr(GError) error = NULL;
+    CtAhead *ahead = ct_source_ahead(recording);
+    gint64 position = recording->packets->first;
+    for (guint i = 0; i < LANES; i++)
+        ct_pipe_start(((const CtSourceOpened *)recording)->pipes[i]);
+    for (gboolean ended = FALSE; !ended;) {
+        gint64 n;
+        g_assert_true(ct_ahead_wait(ahead, position, 1000, &n, &ended, &error));
+        g_assert_true(ct_ahead_load(ahead, position, position + n, &error));
+        position += n;
+    }
+    g_assert_no_error(error);
+    return position - recording->packets->first;
+}
+
+/* A pause of up to max_gap is a gap. After a longer one, or before the first packets, packets are
+ * mistimed, even if they are more than those before: what has been given stays where it is. */
+static void
+test_pauses(void)
+{
+    const struct {
+        gint64 later, length;
+        guint64 mistimed;
+    } pauses[] = {{5000, 5900, 0}, {5001, 400, 500}, {1000000, 400, 500}, {-1000, 400, 500}};
+    for (guint k = 0; k < G_N_ELEMENTS(pauses); k++) {
+        Pipes pipes;
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GRand) random = g_rand_new_with_seed(k);
+        files_init(&pipes.files);
+        for (guint i = 0; i < LANES; i++) {
+            const gint64 end = 1000000 + 400 * SAMPLES;
+            g_autoptr(GByteArray) more =
+                make_recording(random, 500, end + pauses[k].later * SAMPLES, 0);
+            pipes.bytes[i] = make_recording(random, 400, 1000000, 0);
+            g_byte_array_append(pipes.bytes[i], more->data, more->len);
+        }
+        pipes_init(&pipes, random, 1 << 20);
+        CtRecording *recording = ct_source_open_ahead(&toy, pipes.params, &sizes, &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(read_all(recording), ==, pauses[k].length * SAMPLES);
+        g_assert_cmpuint(recording->packets->counts[CT_PACKETS_MISTIMED], ==,
+                         LANES * pauses[k].mistimed);
+        ct_source_close(recording);
+        pipes_clear(&pipes);
+        files_clear(&pipes.files);
+    }
+}
+
+/* A pipe of which a long part has no packets is an error, and none is held without an end. */
+static void
+test_nothing(void)
+{
+    Pipes pipes;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GRand) random = g_rand_new_with_seed(1);
+    files_init(&pipes.files);
+    for (guint i = 0; i < LANES; i++) {
+        g_autofree guint8 *zeros = g_malloc0(8 << 20);
+        pipes.bytes[i] = make_recording(random, 400, 1000000, 0);
+        g_byte_array_append(pipes.bytes[i], zeros, 8 << 20);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    pipes_init(&pipes, random, 16 << 20);
+    CtRecording *recording = ct_source_open_ahead(&toy, pipes.params, &sizes, &error);
+    CtAhead *ahead = ct_source_ahead(recording);
+    gint64 position = recording->packets->first, n = 0;
+    gboolean ended = FALSE;
+    while (ct_ahead_wait(ahead, position, 1000, &n, &ended, &error)) {
+        g_assert_false(ended);
+        g_assert_true(ct_ahead_load(ahead, position, position + n, &error));
+        position += n;
+    }
+    g_assert_error(error, CT_ERROR, CT_ERROR_DATA);
+    g_assert_nonnull(strstr(error->message, "wants packets of the stream from byte"));
+    g_assert_cmpint(most_held(recording), <=, ct_ahead_room(ahead));
+    for (guint i = 0; i < LANES; i++)
+        ct_pipe_start(((CtSourceOpened *)recording)->pipes[i]);
+    ct_source_close(recording);
+    for (guint i = 0; i < LANES; i++) {
+        close(pipes.read[i]);
+        pipes.read[i] = -1;
+    }
+    pipes_clear(&pipes);
+    files_clear(&pipes.files);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/source-pipe/same", test_same);
+    g_test_add_func("/source-pipe/memory", test_memory);
+    g_test_add_func("/source-pipe/pauses", test_pauses);
+    g_test_add_func("/source-pipe/nothing", test_nothing);
     return g_test_run();
 }
