@@ -4,6 +4,7 @@
 
 #include "cornerturn/packets.h"
 #include "cornerturn/stage.h"
+#include "pipe.h"
 
 /* A file that has been searched for packets. */
 typedef struct {
@@ -16,20 +17,59 @@ typedef struct {
  * valid. */
 void ct_packets_add_file(CtPackets *packets, guint file, CtScannedFile scanned);
 
-/* The search for the packets of a file, which goes on from where it was. */
+/* As ct_file_read(), but returns the number of bytes read, fewer than `n` only at the end of the
+ * file; −1 with errno. */
+gssize ct_file_read_some(int fd, gint64 offset, guint8 *bytes, gsize n);
+
+/* ---- finding them (packets-scan.c) ---- */
+
+/* The search for the packets of a file, which goes on from where it was. Of a pipe, only the bytes
+ * that are there are searched: a function that lacks some fails, and the search waits for them. It
+ * is then as it was, and is to be asked again when more have come. */
 typedef struct CtPacketScan CtPacketScan;
 
-/* As ct_packets_scan(), up to the first header. The counts go to `packets`. `format`, `data` and
- * `pattern` must stay valid. */
-CtPacketScan *ct_packet_scan_new(CtPackets *packets, const char *path, int fd, guint file,
+/* Finds the packet at or behind byte *at, and moves *at behind it (CtSource.next). */
+typedef gboolean (*CtPacketNext)(gpointer data, guint file, gint64 *at, CtPacket *packet,
+                                 gboolean *found, GError **error);
+
+/* Where a search is made. */
+typedef struct {
+    const char *path;
+    int fd;
+    guint file;
+    CtPipe *pipe; /* whose file `fd` is; NULL: it is a file */
+    gint64 limit; /* of a pipe, the bytes from here on are left for later */
+} CtScanWhere;
+
+/* As ct_packets_scan(), up to the first header. The counts go to `packets`. `path`, `fd`, `format`,
+ * `data` and `pattern` must stay valid. */
+CtPacketScan *ct_packet_scan_new(CtPackets *packets, const CtScanWhere *where,
                                  const CtPacketFormat *format, CtPacketFunc found, gpointer data,
                                  guint8 *pattern, GError **error);
+/* A search by a function of the format; `stamp` of the packets that it is given is the number of
+ * those before, and of places without one, counted on from `n_before`. */
+CtPacketScan *ct_packet_scan_new_next(CtPackets *packets, const CtScanWhere *where,
+                                      const char *name, CtPacketNext next, gpointer data,
+                                      gint64 n_before, GError **error);
 void ct_packet_scan_free(CtPacketScan *scan);
-/* Appends up to `most` further packets to `to`. */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPacketScan, ct_packet_scan_free)
+/* Appends up to `most` further packets to `to`, fewer at the end of the file, or where the search
+ * waits, which is no failure. */
 gboolean ct_packet_scan_more(CtPacketScan *scan, CtPackets *packets, GArray *to, guint most,
                              GError **error);
 /* Whether it has come to the end of the file. */
 gboolean ct_packet_scan_is_over(const CtPacketScan *scan);
+/* Whether the last function lacked bytes of a pipe. */
+gboolean ct_packet_scan_waits(const CtPacketScan *scan);
+/* All bytes of the pipe may be searched. */
+void ct_packet_scan_unlimit(CtPacketScan *scan);
+/* The offset from which on bytes are wanted by the search. */
+gint64 ct_packet_scan_at(const CtPacketScan *scan);
+/* Those that ct_packet_scan_new_next counts. */
+gint64 ct_packet_scan_n_passed(const CtPacketScan *scan);
+/* Reads up to n bytes at an offset, fewer only at the end of the file. */
+gboolean ct_packet_scan_read(CtPacketScan *scan, gint64 offset, guint8 *bytes, gsize n,
+                             gsize *given, GError **error);
 /* The packets from the first header to the end of the file, if none is damaged. */
 gint64 ct_packet_scan_count(const CtPacketScan *scan);
 /* Finds the packet that is number `i` if none before it is damaged. FALSE without an error: there
@@ -39,6 +79,8 @@ gboolean ct_packet_scan_peek(CtPacketScan *scan, gint64 i, CtPacket *packet, GEr
 gboolean ct_packet_scan_peek_after(CtPacketScan *scan, gint64 i, CtPacket *packet, GError **error);
 /* The search goes on from what was found last. */
 void ct_packet_scan_seek(CtPacketScan *scan);
+
+/* ---- arranging them (packets-arrange.c) ---- */
 
 /* As ct_packets_arrange(); packets with stamps outside range[0] … range[1] − 1 are mistimed,
  * however many they are. NULL: the range is not known. */

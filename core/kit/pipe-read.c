@@ -22,6 +22,7 @@ struct CtPipe {
     GMutex lock;         /* of what follows */
     int head;            /* a file in memory */
     gint64 length;       /* of the head */
+    gint64 dropped;      /* bytes of it that are gone */
     gboolean ended;      /* no bytes follow the head */
 };
 
@@ -115,21 +116,34 @@ read_some(const CtPipe *pipe, guint8 *to, gsize n)
     return given;
 }
 
-/* Appends bytes to the head, at least one. */
-static gboolean
-extend(CtPipe *pipe, gint64 most, GError **error)
+/* All signals but those that ask for the end. */
+static sigset_t
+all_but_the_end(void)
 {
-    guint8 bytes[4096];
     sigset_t mask;
     sigfillset(&mask);
     sigdelset(&mask, SIGINT);
     sigdelset(&mask, SIGTERM);
     sigdelset(&mask, SIGHUP);
-    if (wait_for_bytes(pipe, -1, &mask) < 0 && errno == EINTR) {
-        g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
-                    "%s: interrupted while it waited for the first bytes", pipe->name);
-        return FALSE;
-    }
+    return mask;
+}
+
+static gboolean
+fail_interrupted(const CtPipe *pipe, GError **error)
+{
+    g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
+                "%s: interrupted while it waited for the first bytes", pipe->name);
+    return FALSE;
+}
+
+/* Appends bytes to the head, at least one. */
+static gboolean
+extend(CtPipe *pipe, gint64 most, GError **error)
+{
+    guint8 bytes[4096];
+    const sigset_t mask = all_but_the_end();
+    if (wait_for_bytes(pipe, -1, &mask) < 0 && errno == EINTR)
+        return fail_interrupted(pipe, error);
     const gssize given = read_some(pipe, bytes, (gsize)MIN(most, (gint64)sizeof bytes));
     if (given < 0 && errno != EAGAIN)
         return ct_file_error(error, pipe->name, "can't be read");
@@ -164,16 +178,22 @@ ct_pipe_head(CtPipe *pipe, gint64 *length, GError **error)
     return fd;
 }
 
+void
+ct_pipe_start(CtPipe *pipe)
+{
+    if (pipe->is_started)
+        return;
+    g_mutex_lock(&lock);
+    pipe->is_started = TRUE;
+    g_mutex_unlock(&lock);
+}
+
 gboolean
 ct_pipe_read(CtPipe *pipe, guint8 *to, gsize n, int milliseconds, gsize *given, gboolean *ended,
              GError **error)
 {
     *given = 0;
-    if (!pipe->is_started) {
-        g_mutex_lock(&lock);
-        pipe->is_started = TRUE;
-        g_mutex_unlock(&lock);
-    }
+    ct_pipe_start(pipe);
     const int ready = pipe->ended ? 1 : wait_for_bytes(pipe, milliseconds, NULL);
     if (ready == 0 || (ready < 0 && errno == EINTR))
         return TRUE;
@@ -184,5 +204,87 @@ ct_pipe_read(CtPipe *pipe, guint8 *to, gsize n, int milliseconds, gsize *given, 
         return ct_file_error(error, pipe->name, "can't be read");
     *given = (gsize)some;
     pipe->ended = *ended = some == 0;
+    return TRUE;
+}
+
+/* ---- reading packets ---- */
+
+/* At most this many bytes are read at once, and dropped in pieces of this size. */
+enum { PIECE_BYTES = 1 << 20 };
+
+gint64
+ct_pipe_length(CtPipe *pipe, gboolean *ended)
+{
+    g_mutex_lock(&pipe->lock);
+    const gint64 length = pipe->length;
+    *ended = pipe->ended;
+    g_mutex_unlock(&pipe->lock);
+    return length;
+}
+
+gint64
+ct_pipe_held(CtPipe *pipe)
+{
+    g_mutex_lock(&pipe->lock);
+    const gint64 held = pipe->length - pipe->dropped;
+    g_mutex_unlock(&pipe->lock);
+    return held;
+}
+
+void
+ct_pipe_drop(CtPipe *pipe, gint64 offset)
+{
+    const gint64 end = offset / PIECE_BYTES * PIECE_BYTES;
+    g_mutex_lock(&pipe->lock);
+    if (end > pipe->dropped && fallocate(pipe->head, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                         pipe->dropped, end - pipe->dropped) == 0)
+        pipe->dropped = end;
+    g_mutex_unlock(&pipe->lock);
+}
+
+/* Appends the bytes that are there to the file, up to `most`. */
+static gboolean
+take(CtPipe *pipe, guint8 *bytes, gint64 most, gboolean *filled, GError **error)
+{
+    const gssize given = read_some(pipe, bytes, (gsize)MIN(most, PIECE_BYTES));
+    if (given < 0 && errno == EAGAIN)
+        return TRUE;
+    if (given < 0)
+        return ct_file_error(error, pipe->name, "can't be read");
+    const gint64 kept = ct_file_write(pipe->name, pipe->head, pipe->length, bytes, given, error);
+    g_mutex_lock(&pipe->lock);
+    pipe->ended = given == 0;
+    pipe->length += kept;
+    g_mutex_unlock(&pipe->lock);
+    *filled = TRUE;
+    return kept == given;
+}
+
+gboolean
+ct_pipes_fill(CtPipe *const *pipes, guint n, gint64 most, int milliseconds, gboolean *filled,
+              GError **error)
+{
+    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    const sigset_t mask = all_but_the_end();
+    const gboolean is_patient = milliseconds < 0;
+    g_autofree struct pollfd *readable = g_new0(struct pollfd, n);
+    g_autofree guint8 *bytes = NULL;
+    guint n_open = 0;
+    *filled = FALSE;
+    for (guint i = 0; i < n; i++) {
+        const gboolean is_read = !pipes[i]->ended && ct_pipe_held(pipes[i]) < most;
+        readable[i] = (struct pollfd){.fd = is_read ? pipes[i]->fd : -1, .events = POLLIN};
+        n_open += is_read;
+    }
+    if (n_open == 0)
+        return TRUE;
+    const int ready = ppoll(readable, n, is_patient ? NULL : &time, is_patient ? &mask : NULL);
+    if (ready < 0 && errno == EINTR)
+        return !is_patient || fail_interrupted(pipes[0], error);
+    bytes = ready > 0 ? g_malloc(PIECE_BYTES) : NULL;
+    for (guint i = 0; ready > 0 && i < n; i++)
+        if (readable[i].revents != 0 &&
+            !take(pipes[i], bytes, most - ct_pipe_held(pipes[i]), filled, error))
+            return FALSE;
     return TRUE;
 }

@@ -37,3 +37,22 @@ int ct_pipe_head(CtPipe *pipe, gint64 *length, GError **error);
  * run. */
 gboolean ct_pipe_read(CtPipe *pipe, guint8 *to, gsize n, int milliseconds, gsize *given,
                       gboolean *ended, GError **error);
+
+/* ---- reading packets ---- */
+
+/* Another way to read a pipe: all bytes go to the file of the head, where each has the offset that
+ * it has in the pipe, until they are dropped. One pipe is read in one of both ways. */
+
+/* Reads what is there of those of n pipes that hold fewer than `most` bytes, and waits for the
+ * first ones at most `milliseconds`; −1: until some come, or until a signal that asks for the end,
+ * which is an error. Sets *filled to whether bytes or an end have come. */
+gboolean ct_pipes_fill(CtPipe *const *pipes, guint n, gint64 most, int milliseconds,
+                       gboolean *filled, GError **error);
+/* The bytes that the pipe has given so far; sets *ended if none follow. */
+gint64 ct_pipe_length(CtPipe *pipe, gboolean *ended);
+/* The bytes that are held. */
+gint64 ct_pipe_held(CtPipe *pipe);
+/* Nobody wants the bytes before `offset` any more. */
+void ct_pipe_drop(CtPipe *pipe, gint64 offset);
+/* A run has begun to read: when it frees the pipe, nobody else gets it. */
+void ct_pipe_start(CtPipe *pipe);

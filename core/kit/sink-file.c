@@ -346,7 +346,8 @@ ct_sink_part_close(CtSinkPart *part, gboolean interrupted, GError **error)
     CtSinkFile *file = &part->file;
     part->is_closed = TRUE;
     part->interrupted = interrupted;
-    gboolean good = flush(part, error);
+    gboolean good = !file->is_pipe || !file->sink->end || file->sink->end(file, error);
+    good = good && flush(part, error);
     count_samples(part);
     if (!good)
         cut_to_samples(part);

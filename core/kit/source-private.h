@@ -22,6 +22,7 @@ typedef struct {
     CtRecording recording;  /* the first member: the same address */
     GPtrArray *paths;       /* of the files */
     CtPacketScan **scans;   /* [n_files]; of a source with a `find`, NULL */
+    CtPipe **pipes;         /* [n_files]; NULL: they are files */
     CtAhead *ahead;         /* loads the packets; NULL: all are arranged */
     CtSourceBeside *beside; /* [n_files] */
     CtStream plain;         /* as the packets are described */
@@ -43,6 +44,18 @@ gboolean ct_source_check_counters(const CtStage *stage, GError **error);
 /* As ct_source_open(); `sizes` NULL: all packets are arranged. */
 CtRecording *ct_source_open_ahead(const CtSource *source, const CtParams *given,
                                   const CtAheadSizes *sizes, GError **error);
+
+/* Finds the stream of a file; of a pipe, below an offset. */
+gboolean ct_source_scan_file(CtRecording *recording, guint i, gint64 limit, GError **error);
+/* Opens the pipes that the parameters name, and reads their first packets (source-pipe.c). */
+gboolean ct_source_open_pipes(CtSourceOpened *opened, const CtParams *given,
+                              const CtAheadSizes *sizes, GError **error);
+void ct_source_close_pipes(CtSourceOpened *opened);
+/* Whether the files are pipes. */
+gboolean ct_source_has_pipes(const CtSourceOpened *opened, const CtParams *given,
+                             gboolean *has_pipes, GError **error);
+/* Calls `order`, and checks what it has set. */
+gboolean ct_source_order(CtRecording *recording, const CtParams *given, GError **error);
 
 /* Describes the stream of an open recording of a node; it must be clear. Called once. */
 gboolean ct_source_describe(CtRecording *recording, const CtNode *node, CtStream *stream,

@@ -160,8 +160,9 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     reader->unpack = is_plain ? source->unpack_plain : source->unpack;
     reader->first = reader->position = reader->opened->first + skip;
-    reader->end =
-        MIN(reader->opened->first + length, reader->position + output->stream->axes[0].length);
+    reader->end = length < 0 ? G_MAXINT64 : reader->opened->first + length;
+    if (output->stream->axes[0].length >= 0)
+        reader->end = MIN(reader->end, reader->position + output->stream->axes[0].length);
     bind_axes(reader, output);
     CtAhead *ahead = ct_source_ahead(recording);
     return allocate(reader, error) && bind_lanes(reader, output->stream, error) &&
@@ -170,6 +171,17 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
 /* ---- running ---- */
 
+/* Loads the packets of up to *n samples, and sets *n to their number. */
+static gboolean
+load(Reader *reader, gint64 *n, gboolean *ended, GError **error)
+{
+    CtAhead *ahead = ct_source_ahead(reader->recording);
+    const gint64 position = reader->position;
+    reader->held = NULL;
+    return ct_ahead_wait(ahead, position, *n, n, ended, error) &&
+           ct_ahead_load(ahead, position, position + *n, error);
+}
+
 gboolean
 ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
 {
@@ -177,13 +189,12 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
     CtRecording *recording = reader->recording;
     const CtPackets *packets = recording->packets;
     CtDeparture *out = &advance->outputs[0];
-    const gint64 n = MIN(out->room, reader->end - reader->position);
-    if (ct_source_ahead(recording)) {
-        reader->held = NULL;
-        if (!ct_ahead_load(ct_source_ahead(recording), reader->position, reader->position + n,
-                           error))
-            return FALSE;
-    }
+    gint64 n = MIN(out->room, reader->end - reader->position);
+    gboolean ended = FALSE;
+    for (guint i = 0; reader->opened->pipes && i < recording->n_files; i++)
+        ct_pipe_start(reader->opened->pipes[i]);
+    if (ct_source_ahead(recording) && !load(reader, &n, &ended, error))
+        return FALSE;
     for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++) {
         advance->counters[i] += packets->counts[i] - reader->counted[i];
         reader->counted[i] = packets->counts[i];
@@ -203,7 +214,7 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
     out->produced = n;
     out->start = reader->start + (reader->position - reader->first) * reader->ticks_per_sample;
     reader->position += n;
-    advance->ended = reader->position == reader->end;
+    advance->ended = ended || reader->position == reader->end;
     return TRUE;
 }
 

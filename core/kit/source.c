@@ -27,6 +27,7 @@ ct_source_close(CtRecording *recording)
         if (recording->files[i].fd >= 0)
             close(recording->files[i].fd);
     g_free(recording->files);
+    ct_source_close_pipes(opened);
     g_free(recording->self);
     g_free(recording->widths);
     ct_packets_free(recording->packets);
@@ -63,41 +64,16 @@ explain(const CtRecording *recording, const CtSourceFile *file, GError **error)
     g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s: its first header says %s", message, reason);
 }
 
+/* Takes the length of packets that a function of the plugin has found. */
 static gboolean
-scan_file(CtRecording *recording, guint i, GError **error)
-{
-    const CtSource *source = recording->source;
-    const CtSourceFile *first = &recording->files[0];
-    CtSourceFile *file = &recording->files[i];
-    CtPacketFormat format = source->format;
-    GError *failure = NULL;
-    format.data = recording->self;
-    CtPacketScan *scan = ((CtSourceOpened *)recording)->scans[i] =
-        ct_packet_scan_new(recording->packets, file->path, file->fd, i, &format, source->found,
-                           recording->self, file->header, &failure);
-    if (!scan || (!source->is_lane_a_file &&
-                  !ct_packet_scan_more(scan, recording->packets, recording->packets->packets,
-                                       G_MAXUINT, &failure))) {
-        explain(recording, file, &failure);
-        g_propagate_error(error, failure);
-        return FALSE;
-    }
-    file->packet_bytes = format.size(file->header, format.data);
-    if (!source->is_one_stream || format.alike(first->header, file->header, format.data))
-        return TRUE;
-    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                "%s: wants %s like those of %s, but is given others", file->path, format.name,
-                first->path);
-    return FALSE;
-}
-
-static gboolean
-find_in_file(CtRecording *recording, guint i, GError **error)
+check_bytes(CtRecording *recording, guint i, GError **error)
 {
     const CtSourceFile *file = &recording->files[i];
-    if (!recording->source->find(recording, i, error))
-        return FALSE;
-    if (file->packet_bytes == 0) {
+    const GArray *packets = recording->packets->packets;
+    const gboolean has_some =
+        recording->source->find ||
+        (packets->len > 0 && g_array_index(packets, CtPacket, packets->len - 1).file == i);
+    if (file->packet_bytes == 0 && has_some) {
         g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
                     "%s: the plugin for %s does not say how long its packets are", file->path,
                     recording->source->format.name);
@@ -106,6 +82,76 @@ find_in_file(CtRecording *recording, guint i, GError **error)
     ct_packets_add_file(recording->packets, i,
                         (CtScannedFile){file->path, file->fd, 0, file->packet_bytes});
     return TRUE;
+}
+
+static gboolean
+find_in_file(CtRecording *recording, guint i, GError **error)
+{
+    return recording->source->find(recording, i, error) && check_bytes(recording, i, error);
+}
+
+/* The function of the format that finds the packets of a file one by one. */
+static gboolean
+find_next(gpointer recording, guint file, gint64 *at, CtPacket *packet, gboolean *found,
+          GError **error)
+{
+    return ((CtRecording *)recording)->source->next(recording, file, at, packet, found, error);
+}
+
+static CtPacketScan *
+new_scan(CtRecording *recording, guint i, gint64 limit, const CtPacketFormat *format,
+         GError **error)
+{
+    const CtSource *source = recording->source;
+    const CtSourceOpened *opened = (const CtSourceOpened *)recording;
+    CtSourceFile *file = &recording->files[i];
+    const CtScanWhere where = {.path = file->path,
+                               .fd = file->fd,
+                               .file = i,
+                               .pipe = opened->pipes ? opened->pipes[i] : NULL,
+                               .limit = limit};
+    return source->next ? ct_packet_scan_new_next(
+                              recording->packets, &where, format->name, find_next, recording,
+                              i > 0 ? ct_packet_scan_n_passed(opened->scans[i - 1]) : 0, error)
+                        : ct_packet_scan_new(recording->packets, &where, format, source->found,
+                                             recording->self, file->header, error);
+}
+
+/* Whether packets are found only as they are wanted. */
+static gboolean
+is_late(const CtSource *source)
+{
+    return source->is_lane_a_file && !source->find && !source->next;
+}
+
+gboolean
+ct_source_scan_file(CtRecording *recording, guint i, gint64 limit, GError **error)
+{
+    const CtSource *source = recording->source;
+    const CtSourceFile *first = &recording->files[0];
+    CtSourceFile *file = &recording->files[i];
+    CtPacketFormat format = source->format;
+    GError *failure = NULL;
+    format.data = recording->self;
+    CtPacketScan *scan = ((CtSourceOpened *)recording)->scans[i] =
+        new_scan(recording, i, limit, &format, &failure);
+    const gboolean is_searched = is_late(source) && limit == G_MAXINT64;
+    if (!scan ||
+        (!is_searched && !ct_packet_scan_more(scan, recording->packets, recording->packets->packets,
+                                              G_MAXUINT, &failure))) {
+        explain(recording, file, &failure);
+        g_propagate_error(error, failure);
+        return FALSE;
+    }
+    if (source->next)
+        return check_bytes(recording, i, error);
+    file->packet_bytes = format.size(file->header, format.data);
+    if (!source->is_one_stream || format.alike(first->header, file->header, format.data))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                "%s: wants %s like those of %s, but is given others", file->path, format.name,
+                first->path);
+    return FALSE;
 }
 
 G_GNUC_PRINTF(3, 4)
@@ -125,7 +171,7 @@ fault(const CtSource *source, GError **error, const char *format, ...)
 static gboolean
 check_functions(const CtSource *source, GError **error)
 {
-    const gboolean searches = !source->find;
+    const gboolean searches = !source->find && !source->next;
     const char *missing = searches && !source->format.size    ? "format.size"
                           : searches && !source->format.alike ? "format.alike"
                           : searches && !source->found        ? "found"
@@ -171,23 +217,46 @@ arrange(CtSourceOpened *opened, const CtAheadSizes *sizes, GError **error)
 {
     CtRecording *recording = &opened->recording;
     CtPackets *packets = recording->packets;
-    const gboolean is_late = recording->source->is_lane_a_file && !recording->source->find;
+    const gboolean late = is_late(recording->source);
+    const CtAheadOf of = {.scans = opened->scans,
+                          .n_tracks = recording->n_files,
+                          .n_lanes = recording->n_files,
+                          .n_samples = recording->n_samples};
     GError *failure = NULL;
     packets->overlap = recording->overlap;
-    if (is_late && sizes)
-        opened->ahead = ct_ahead_new(packets, opened->scans, recording->n_files,
-                                     recording->n_samples, recording->max_gap, sizes, &failure);
+    if (late && sizes)
+        opened->ahead = ct_ahead_new(packets, &of, recording->max_gap, sizes, &failure);
     if (failure) {
         g_propagate_error(error, failure);
         return FALSE;
     }
     if (opened->ahead)
         return TRUE;
-    for (guint i = 0; is_late && i < recording->n_files; i++)
+    for (guint i = 0; late && i < recording->n_files; i++)
         if (!ct_packet_scan_more(opened->scans[i], packets, packets->packets, G_MAXUINT, error))
             return FALSE;
     return ct_packets_arrange(packets, recording->n_lanes, recording->n_samples, recording->max_gap,
                               error);
+}
+
+gboolean
+ct_source_order(CtRecording *recording, const CtParams *given, GError **error)
+{
+    return recording->source->order(recording, given, error) && check_members(recording, error) &&
+           check_order(recording, error);
+}
+
+/* Opens the files, and finds their packets. */
+static gboolean
+open_files(CtSourceOpened *opened, GError **error)
+{
+    CtRecording *recording = &opened->recording;
+    for (guint i = 0; i < recording->n_files; i++)
+        if (!open_file(&recording->files[i], error) || !ct_source_read_beside(opened, i, error) ||
+            !(recording->source->find ? find_in_file(recording, i, error)
+                                      : ct_source_scan_file(recording, i, G_MAXINT64, error)))
+            return FALSE;
+    return TRUE;
 }
 
 CtRecording *
@@ -223,17 +292,27 @@ ct_source_open_ahead(const CtSource *source, const CtParams *given, const CtAhea
         return NULL;
     if (source->begin)
         source->begin(recording->self, given);
-    for (guint i = 0; i < recording->n_files; i++)
-        if (!open_file(&recording->files[i], error) || !ct_source_read_beside(opened, i, error) ||
-            !(source->find ? find_in_file : scan_file)(recording, i, error))
-            return NULL;
-    if (!source->order(recording, given, error) || !check_members(recording, error) ||
-        !check_order(recording, error))
+    gboolean has_pipes;
+    if (!ct_source_has_pipes(opened, given, &has_pipes, error) ||
+        !(has_pipes ? ct_source_open_pipes(opened, given, sizes ? sizes : &ct_ahead_sizes, error)
+                    : open_files(opened, error)))
+        return NULL;
+    if (opened->ahead)
+        return g_steal_pointer(&recording);
+    if (!ct_source_order(recording, given, error))
         return NULL;
     ct_source_note_packets(opened);
     if (!arrange(opened, sizes, error))
         return NULL;
     return g_steal_pointer(&recording);
+}
+
+gboolean
+ct_source_read(const CtRecording *recording, guint file, gint64 offset, guint8 *bytes, gsize n,
+               gsize *given, GError **error)
+{
+    return ct_packet_scan_read(((const CtSourceOpened *)recording)->scans[file], offset, bytes, n,
+                               given, error);
 }
 
 /* ---- the stream ---- */
@@ -303,7 +382,8 @@ ct_source_describe(CtRecording *recording, const CtNode *node, CtStream *stream,
     const CtPackets *packets = recording->packets;
     CtStream *plain = &opened->plain;
     gint64 n_lanes = 0;
-    ct_stream_add_axis(plain, "time", packets->end - packets->first);
+    const gboolean has_end = packets->end != G_MAXINT64;
+    ct_stream_add_axis(plain, "time", has_end ? packets->end - packets->first : -1);
     if (!recording->source->describe(recording, node->params, plain, error))
         return FALSE;
     for (guint i = 0; i < recording->n_lanes; i++)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* The bytes of a block that has no other size; headers are padded to DIRECT_BYTES. */
-enum { USUAL_BYTES = 1 << 24, DIRECT_BYTES = 512, TEXT_COLUMNS = 68 };
+enum { USUAL_BYTES = 1 << 24, PIECE_BYTES = 1 << 20, DIRECT_BYTES = 512, TEXT_COLUMNS = 68 };
 
 static const CtParam params[] = {
     CT_SINK_PARAMS("the recording"),
@@ -301,6 +301,21 @@ open_file(CtSinkFile *file, GError **error)
     return sink->samples != NULL;
 }
 
+/* Writes bytes behind those that are written. */
+static gboolean
+put(CtSinkFile *file, const guint8 *bytes, gint64 n, GError **error)
+{
+    Sink *sink = file->self;
+    const gint64 at = sink->written;
+    sink->written += n;
+    if (!file->is_pipe)
+        return ct_file_write(file->path, file->fd, at, bytes, n, error) == n;
+    gboolean good = TRUE;
+    for (gint64 done = 0; done < n && good; done += PIECE_BYTES)
+        good = ct_sink_append(file, bytes + done, MIN(n - done, PIECE_BYTES), error);
+    return good;
+}
+
 /* Writes the block with its header. */
 static gboolean
 put_block(CtSinkFile *file, GError **error)
@@ -316,14 +331,13 @@ put_block(CtSinkFile *file, GError **error)
     g_string_append_printf(header, "%-*s", GUPPI_CARD_BYTES, "END");
     while (ct_params_bool(file->given, "direct_io") && header->len % DIRECT_BYTES != 0)
         g_string_append_c(header, ' ');
-    sink->has_failed = TRUE;
-    const gint64 n = (gint64)header->len;
-    if (ct_file_write(file->path, file->fd, sink->written, header->str, n, error) != n ||
-        ct_file_write(file->path, file->fd, sink->written + n, sink->samples, bytes, error) !=
-            bytes)
+    const gint64 written = sink->written;
+    if (!put(file, (const guint8 *)header->str, (gint64)header->len, error) ||
+        !put(file, sink->samples, bytes, error)) {
+        sink->has_failed = TRUE;
+        sink->written = written;
         return FALSE;
-    sink->has_failed = FALSE;
-    sink->written += n + bytes;
+    }
     sink->n_blocks++;
     sink->filled = sink->invalid = 0;
     return TRUE;
@@ -423,12 +437,14 @@ clear(gpointer self)
 const CtSink guppi_sink_files = {
     .name = "GUPPI RAW files",
     .self_bytes = sizeof(Sink),
+    .streams = TRUE,
     .check = check,
     .open = open_file,
     .write = write_samples,
     .mark = mark,
     .close = close_file,
     .clear = clear,
+    .end = put_last,
 };
 
 static gboolean

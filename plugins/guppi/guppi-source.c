@@ -10,13 +10,17 @@
  * to the 2048th part of a sample. */
 enum { FINE_TICKS = 1024 };
 
+/* Headers are read in pieces, of this size at first. */
+enum { HEADER_PIECE = 4096 };
+
 /* The source's state, beside the files of its recording. A packet is a block; until they are
  * ordered, stamps are indices. */
 typedef struct {
     GuppiHeader header; /* of the first block; sizes and rates are those of all blocks */
-    char **stations;    /* names */
-    gint64 n_blocks;    /* of all files */
+    char **stations;    /* names; NULL: no header was found yet */
+    GuppiHeader latest; /* of the last block that was found */
     gint64 origin;      /* the index of sample 0 of the stamps */
+    gint64 step;        /* of the index from block to block */
     gint64 last, stop;  /* the greatest index, and PKTSTOP of its block */
     gboolean is_low_first;
     gint channel, station, pol; /* axes of the stream; −1: none */
@@ -28,8 +32,9 @@ static const char *const half_names[] = {"high", "low", NULL};
 static const CtParam params[] = {
     {.name = "path",
      .kind = CT_PARAM_PATH,
-     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST,
-     .help = "the recording; several files, or a pattern as scan.*.raw, are one recording"},
+     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_PIPE,
+     .help = "the recording; several files, or a pattern as scan.*.raw, are one recording; or a "
+             "pipe"},
     {.name = "channels",
      .kind = CT_PARAM_CHOICE,
      .choices = channel_names,
@@ -90,99 +95,95 @@ check_alike(const GuppiHeader *first, const GuppiHeader *header, GError **error)
     return FALSE;
 }
 
-/* Reads the header at a place of a file. *n_cards gets the bytes of its cards; 0: the file ends
- * within them; −1: there are none. */
+/* Reads the header at a place of a file, piece by piece. *n_cards gets the bytes of its cards; 0:
+ * the file ends within them; −1: there are none. */
 static gboolean
-read_header(const CtSourceFile *file, gint64 at, guint8 *bytes, gssize *n_cards,
+read_header(const CtRecording *files, guint i, gint64 at, guint8 *bytes, gssize *n_cards,
             GuppiHeader *header, GError **error)
 {
-    const gsize n = MIN(file->length - at, GUPPI_MAX_HEADER);
-    if (!ct_file_read(file->path, file->fd, at, bytes, n, error))
-        return FALSE;
-    *n_cards = guppi_cards_find_end(bytes, n);
+    gsize n = 0, given;
+    *n_cards = 0;
+    for (gsize wanted = HEADER_PIECE; *n_cards == 0 && n < GUPPI_MAX_HEADER; wanted *= 2) {
+        wanted = MIN(wanted, GUPPI_MAX_HEADER);
+        if (!ct_source_read(files, i, at, bytes, wanted, &given, error))
+            return FALSE;
+        const gboolean is_all = given < wanted;
+        n = given;
+        *n_cards = guppi_cards_find_end(bytes, n);
+        if (is_all)
+            break;
+    }
     if (*n_cards == 0 && n == GUPPI_MAX_HEADER)
         *n_cards = -1;
     if (*n_cards <= 0 || guppi_header_parse(bytes, *n_cards, header, error))
         return TRUE;
-    g_prefix_error(error, "%s: byte %" G_GINT64_FORMAT ": ", file->path, at);
+    g_prefix_error(error, "%s: byte %" G_GINT64_FORMAT ": ", files->files[i].path, at);
     return FALSE;
 }
 
-static void
-add_block(CtRecording *files, guint i, gint64 offset, const GuppiHeader *header)
+/* Whether a file has a block's last byte. */
+static gboolean
+has_end(const CtRecording *files, guint i, gint64 end, gboolean *has, GError **error)
 {
-    Recording *recording = files->self;
-    const gint64 index = header->has_index ? header->index : recording->n_blocks;
-    CtPacket packet = {.file = i, .offset = offset, .stamp = index, .flagged = header->is_dropped};
-    if (index >= recording->last) {
-        recording->last = index;
-        recording->stop = header->stop;
-    }
-    g_array_append_val(files->packets->packets, packet);
-    files->packets->counts[CT_PACKETS_READ]++;
+    guint8 last;
+    gsize given;
+    if (!ct_source_read(files, i, end - 1, &last, 1, &given, error))
+        return FALSE;
+    *has = given == 1;
+    return TRUE;
 }
 
-/* Takes the block whose header is at `at`, and moves `at` behind it. */
+/* Takes the header of a block, the first of which tells what all have. */
 static gboolean
-take_block(CtRecording *files, guint i, gint64 *at, const guint8 *cards, gsize n_cards,
-           const GuppiHeader *header, GError **error)
+take_header(CtRecording *files, guint i, gint64 at, const guint8 *cards, gsize n_cards,
+            const GuppiHeader *header, GError **error)
 {
     Recording *recording = files->self;
-    const CtSourceFile *file = &files->files[i];
-    if (recording->n_blocks == 0) {
+    if (!recording->stations) {
         recording->header = *header;
         recording->stations = guppi_header_stations(cards, n_cards);
     }
     if (!check_alike(&recording->header, header, error)) {
-        g_prefix_error(error, "%s: byte %" G_GINT64_FORMAT ": ", file->path, *at);
+        g_prefix_error(error, "%s: byte %" G_GINT64_FORMAT ": ", files->files[i].path, at);
         return FALSE;
     }
-    const gint64 offset = *at + (gint64)header->bytes;
-    *at = offset + header->block_bytes;
-    if (*at <= file->length)
-        add_block(files, i, offset, header);
-    recording->n_blocks++;
+    recording->latest = *header;
+    files->files[i].packet_bytes = header->block_bytes;
     return TRUE;
 }
 
 /* A header may be damaged; then the next block is where it would be if both were as long as those
  * before. */
 static gboolean
-find_blocks(CtRecording *files, guint i, GError **error)
+next_block(CtRecording *files, guint i, gint64 *at, CtPacket *block, gboolean *found,
+           GError **error)
 {
-    CtPackets *packets = files->packets;
-    CtSourceFile *file = &files->files[i];
-    const guint before = packets->packets->len;
+    Recording *recording = files->self;
     g_autofree guint8 *bytes = g_malloc(GUPPI_MAX_HEADER);
     GuppiHeader header = {0};
-    gint64 at = 0;
-    while (at < file->length) {
-        gssize n_cards;
-        if (!read_header(file, at, bytes, &n_cards, &header, error))
-            return FALSE;
-        if (n_cards > 0) {
-            if (!take_block(files, i, &at, bytes, n_cards, &header, error))
-                return FALSE;
-            continue;
-        }
-        if (packets->packets->len == before)
-            break;
-        packets->counts[n_cards == 0 ? CT_PACKETS_TRUNCATED : CT_PACKETS_CORRUPT]++;
-        if (n_cards == 0)
-            break;
-        at = MIN(at + (gint64)header.bytes + header.block_bytes, file->length);
-        ((Recording *)files->self)->n_blocks++;
-    }
-    if (packets->packets->len == before) {
-        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                    "%s: wants blocks of GUPPI RAW, cards of 80 characters up to END and BLOCSIZE "
-                    "bytes, but is given %" G_GINT64_FORMAT " bytes without a whole one",
-                    file->path, file->length);
+    gssize n_cards;
+    gboolean is_whole = FALSE;
+    if (!read_header(files, i, *at, bytes, &n_cards, &header, error))
         return FALSE;
+    *found = n_cards >= 0;
+    if (n_cards < 0)
+        *at += (gint64)recording->latest.bytes + recording->latest.block_bytes;
+    if (n_cards == 0)
+        *at = G_MAXINT64;
+    if (n_cards <= 0)
+        return TRUE;
+    if (!take_header(files, i, *at, bytes, n_cards, &header, error))
+        return FALSE;
+    block->offset = *at + (gint64)header.bytes;
+    *at = block->offset + header.block_bytes;
+    if (!has_end(files, i, *at, &is_whole, error))
+        return FALSE;
+    block->stamp = header.has_index ? header.index : block->stamp;
+    block->flagged = header.is_dropped;
+    if (is_whole && block->stamp >= recording->last) {
+        recording->last = block->stamp;
+        recording->stop = header.stop;
     }
-    /* The last block is cut off. A header that is has been counted above. */
-    packets->counts[CT_PACKETS_TRUNCATED] += at > file->length;
-    file->packet_bytes = header.block_bytes;
     return TRUE;
 }
 
@@ -222,25 +223,46 @@ find_step(const GArray *packets)
     return best;
 }
 
-/* Turns the indices of blocks into the numbers of their first samples. */
+/* The sample at which a block of some index begins. */
+static __int128
+sample_at(const Recording *recording, gint64 index)
+{
+    const gint64 n = recording->header.n_samples - recording->header.overlap;
+    return (__int128)(index - recording->origin) * n / recording->step;
+}
+
+/* Turns the index of a block into the number of its first sample. FALSE: it is too far away. */
+static gboolean
+set_sample(const Recording *recording, CtPacket *block)
+{
+    const __int128 sample = sample_at(recording, block->stamp);
+    block->stamp = (gint64)sample;
+    return sample <= ((gint64)1 << 50) && sample >= -((gint64)1 << 50);
+}
+
+static gboolean
+place(const CtRecording *files, CtPacket *block, guint64 *counts)
+{
+    const gboolean is_near = set_sample(files->self, block);
+    counts[CT_PACKETS_MISTIMED] += !is_near;
+    return is_near;
+}
+
 static gboolean
 order(CtRecording *files, const CtParams *given, GError **error)
 {
     Recording *recording = files->self;
     const GuppiHeader *header = &recording->header;
     GArray *packets = files->packets->packets;
-    const gint64 n = header->n_samples - header->overlap;
-    const gint64 step = !header->has_index       ? 1
-                        : header->index_step > 0 ? header->index_step
-                                                 : find_step(packets);
     const gint64 first = header->has_index ? header->index : 0;
+    recording->step = !header->has_index       ? 1
+                      : header->index_step > 0 ? header->index_step
+                                               : find_step(packets);
     recording->origin =
         header->index_origin < 0 || !header->has_index ? first : header->index_origin;
     for (guint i = 0; i < packets->len; i++) {
         CtPacket *block = &g_array_index(packets, CtPacket, i);
-        const __int128 sample = (__int128)(block->stamp - recording->origin) * n / step;
-        block->stamp = (gint64)sample;
-        if (sample > ((gint64)1 << 50) || sample < -((gint64)1 << 50)) {
+        if (!set_sample(recording, block)) {
             g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                         "%s: wants a PKTIDX nearer to that of its start, %" G_GINT64_FORMAT
                         ", by which a block is 2^50 samples away",
@@ -248,18 +270,27 @@ order(CtRecording *files, const CtParams *given, GError **error)
             return FALSE;
         }
     }
-    /* The recording may end within its last block. */
-    const __int128 stop = (__int128)(recording->stop - recording->origin) * n / step;
-    recording->stop =
-        header->has_index && recording->stop > recording->last ? (gint64)MIN(stop, G_MAXINT64) : 0;
     const gdouble rate = (gdouble)header->rate_num / (gdouble)header->rate_den;
     files->n_lanes = 1;
-    files->n_samples = n;
+    files->n_samples = header->n_samples - header->overlap;
     files->overlap = header->overlap;
     files->max_gap = (gint64)MIN(ct_params_real(given, "max_gap") * rate, 0x1p61);
     if (header->bits == 2)
         recording->is_low_first = ct_params_choice(given, "first_half") == 1;
     return TRUE;
+}
+
+/* The recording may end within its last block. */
+static gint64
+find_end(const CtRecording *files)
+{
+    const Recording *recording = files->self;
+    const CtPackets *packets = files->packets;
+    const gint64 begin = MAX(packets->first, packets->end - recording->header.n_samples);
+    if (!recording->header.has_index || recording->stop <= recording->last)
+        return packets->end;
+    const gint64 stop = (gint64)MIN(sample_at(recording, recording->stop), G_MAXINT64);
+    return stop > begin && stop < packets->end ? stop : packets->end;
 }
 
 /* ---- the stream ---- */
@@ -314,9 +345,8 @@ describe(CtRecording *files, const CtParams *given, CtStream *stream, GError **e
                                ct_stream_length(said, "subband") == header->n_channels
                            ? "subband"
                            : "channel";
-    const gint64 begin = MAX(files->packets->first, files->packets->end - header->n_samples);
-    if (recording->stop > begin && recording->stop < files->packets->end)
-        stream->axes[0].length = recording->stop - files->packets->first;
+    if (stream->axes[0].length >= 0)
+        stream->axes[0].length = find_end(files) - files->packets->first;
     stream->type = types[header->bits];
     CtAxis *channel = ct_stream_add_axis(stream, name, header->n_channels);
     if (header->has_frequency)
@@ -384,9 +414,11 @@ clear(gpointer self)
 const CtSource guppi_source_files = {
     .files = "path",
     .self_bytes = sizeof(Recording),
-    .format = {.name = "blocks of GUPPI RAW"},
-    .find = find_blocks,
+    .format = {.name = "blocks of GUPPI RAW, cards of 80 characters up to END and BLOCSIZE bytes"},
+    .next = next_block,
     .order = order,
+    .place = place,
+    .ends = find_end,
     .describe = describe,
     .unpack = unpack,
     .unpack_plain = unpack_plain,

@@ -13,7 +13,9 @@ enum { FILL_WORDS = 12, HEAD_BYTES = MARK5B_HEADER_BYTES + 4 * FILL_WORDS, UNIX_
 typedef struct {
     VdifClock clock;
     VdifDecoder decoder; /* samples are those of VDIF with this mark */
-    gint channel_axis;   /* of the stream; −1: none */
+    gint64 first_day;    /* the MJD of the first header's day, and its last three digits */
+    guint first_digits;
+    gint channel_axis; /* of the stream; −1: none */
 } Recording;
 
 static const char *const channel_names[] = {"subband", "pol", "station", NULL};
@@ -21,8 +23,9 @@ static const char *const channel_names[] = {"subband", "pol", "station", NULL};
 static const CtParam params[] = {
     {.name = "path",
      .kind = CT_PARAM_PATH,
-     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST,
-     .help = "the recording; several files, or a pattern as scan.*.m5b, are one recording"},
+     .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_PIPE,
+     .help = "the recording; several files, or a pattern as scan.*.m5b, are one recording; or a "
+             "pipe"},
     {.name = "n_channels",
      .kind = CT_PARAM_INT,
      .flags = CT_PARAM_REQUIRED | CT_PARAM_RANGED,
@@ -154,23 +157,29 @@ find_day(const CtParams *given, guint day, gint64 *mjd, GError **error)
                            day, before, after, year);
 }
 
-/* Turns the seconds of stamps, from 1000 days, into Unix seconds; the nearest to those of the first
- * header counts. */
+/* Turns the second of a frame's stamp, from 1000 days, into a Unix second; the nearest to that of
+ * the first header counts. */
+static void
+set_second(const Recording *recording, CtPacket *frame)
+{
+    const gint64 second = frame->stamp >> VDIF_NUMBER_BITS;
+    const gint64 day = (second / 86400 - recording->first_digits + 1500) % 1000 - 500;
+    frame->stamp = ((recording->first_day + day - UNIX_MJD) * 86400 + second % 86400)
+                       << VDIF_NUMBER_BITS |
+                   (frame->stamp & VDIF_NUMBER_MASK);
+}
+
 static gboolean
 set_seconds(const CtRecording *files, const CtParams *given, GError **error)
 {
+    Recording *recording = files->self;
     Mark5bHeader header;
-    gint64 mjd;
     g_assert(!mark5b_header_parse(files->files[0].header, &header));
-    if (!find_day(given, header.day, &mjd, error))
+    recording->first_digits = header.day;
+    if (!find_day(given, header.day, &recording->first_day, error))
         return FALSE;
-    for (guint i = 0; i < files->packets->packets->len; i++) {
-        CtPacket *frame = &g_array_index(files->packets->packets, CtPacket, i);
-        const gint64 second = frame->stamp >> VDIF_NUMBER_BITS;
-        const gint64 day = (second / 86400 - header.day + 1500) % 1000 - 500;
-        frame->stamp = ((mjd + day - UNIX_MJD) * 86400 + second % 86400) << VDIF_NUMBER_BITS |
-                       (frame->stamp & VDIF_NUMBER_MASK);
-    }
+    for (guint i = 0; i < files->packets->packets->len; i++)
+        set_second(recording, &g_array_index(files->packets->packets, CtPacket, i));
     return TRUE;
 }
 
@@ -246,6 +255,15 @@ order(CtRecording *files, const CtParams *given, GError **error)
     return TRUE;
 }
 
+static gboolean
+place(const CtRecording *files, CtPacket *frame, guint64 *counts)
+{
+    const Recording *recording = files->self;
+    frame->lane = 0;
+    set_second(recording, frame);
+    return vdif_clock_place(&recording->clock, frame, counts);
+}
+
 /* ---- the stream ---- */
 
 static gboolean
@@ -293,7 +311,9 @@ decode_plain(const CtRecording *files, const CtPacketPart *part)
 static void
 clear(gpointer self)
 {
-    vdif_decoder_clear(&((Recording *)self)->decoder);
+    Recording *recording = self;
+    vdif_decoder_clear(&recording->decoder);
+    vdif_clock_clear(&recording->clock);
 }
 
 static const CtSource source = {
@@ -309,6 +329,7 @@ static const CtSource source = {
     .found = frame_found,
     .explain = explain,
     .order = order,
+    .place = place,
     .describe = describe,
     .unpack = decode,
     .unpack_plain = decode_plain,

@@ -252,6 +252,7 @@ mend_seconds(VdifClock *clock, gint64 second, gint64 base, gint64 far)
         const gint64 wrong = common_distance(clock, distances, lane, second);
         if (ABS(wrong) <= far)
             continue;
+        clock->wrong[lane] = wrong;
         for (guint i = 0; i < clock->packets->packets->len; i++) {
             CtPacket *frame = vdif_clock_frame(clock, i);
             if (frame->lane != lane)
@@ -260,6 +261,14 @@ mend_seconds(VdifClock *clock, gint64 second, gint64 base, gint64 far)
             clock->packets->counts[CT_PACKETS_RESTAMPED]++;
         }
     }
+}
+
+/* Converts the stamp of a frame to samples, counted from `base`. FALSE: it does not fit 62 bits. */
+static gboolean
+count_from(const VdifClock *clock, CtPacket *frame, gint64 base)
+{
+    return !__builtin_mul_overflow(frame->stamp - base, clock->n_samples, &frame->stamp) &&
+           ABS(frame->stamp) <= G_MAXINT64 / 2;
 }
 
 /* Converts stamps from frames to samples, counted from `base`; drops those that do not fit 62
@@ -271,8 +280,7 @@ count_samples(VdifClock *clock, gint64 base)
     guint kept = 0;
     for (guint i = 0; i < packets->packets->len; i++) {
         CtPacket frame = *vdif_clock_frame(clock, i);
-        if (!__builtin_mul_overflow(frame.stamp - base, clock->n_samples, &frame.stamp) &&
-            ABS(frame.stamp) <= G_MAXINT64 / 2)
+        if (count_from(clock, &frame, base))
             *vdif_clock_frame(clock, kept++) = frame;
     }
     packets->counts[CT_PACKETS_MISTIMED] += packets->packets->len - kept;
@@ -292,15 +300,43 @@ vdif_clock_ticks(const VdifClock *clock, gint64 *epoch, gint64 *start)
     *start = (fits ? ticks : 0) - seconds * rate + first;
 }
 
+/* Seconds below 2³³, numbers below 2²⁴: frames below 2⁵⁷. */
+static gint64
+count_frames(gint64 stamp, gint64 second)
+{
+    return (stamp >> VDIF_NUMBER_BITS) * second + (stamp & VDIF_NUMBER_MASK);
+}
+
+gboolean
+vdif_clock_place(const VdifClock *clock, CtPacket *frame, guint64 *counts)
+{
+    const gint64 second = clock->rate / clock->n_samples;
+    if ((frame->stamp & VDIF_NUMBER_MASK) >= second) {
+        counts[CT_PACKETS_CORRUPT]++;
+        return FALSE;
+    }
+    frame->stamp = count_frames(frame->stamp, second) - clock->wrong[frame->lane];
+    counts[CT_PACKETS_RESTAMPED] += clock->wrong[frame->lane] != 0;
+    if (count_from(clock, frame, clock->second * second))
+        return TRUE;
+    counts[CT_PACKETS_MISTIMED]++;
+    return FALSE;
+}
+
+void
+vdif_clock_clear(VdifClock *clock)
+{
+    g_free(clock->wrong);
+}
+
 void
 vdif_clock_count_samples(VdifClock *clock, gdouble max_gap)
 {
     const gint64 second = clock->rate / clock->n_samples;
-    /* Seconds below 2³³, numbers below 2²⁴: frames below 2⁵⁷. */
+    clock->wrong = g_new0(gint64, MAX(clock->n_threads, 1));
     for (guint i = 0; i < clock->packets->packets->len; i++) {
         CtPacket *frame = vdif_clock_frame(clock, i);
-        frame->stamp =
-            (frame->stamp >> VDIF_NUMBER_BITS) * second + (frame->stamp & VDIF_NUMBER_MASK);
+        frame->stamp = count_frames(frame->stamp, second);
     }
     const gint64 far = (gint64)(max_gap * (gdouble)second);
     /* The first frame of a second. */

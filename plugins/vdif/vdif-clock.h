@@ -16,7 +16,10 @@ typedef struct {
     gint64 header_rate; /* samples per second that headers say; 0: they do not */
     gint64 rate;        /* samples per second; set by vdif_clock_find_rate */
     gint64 second;      /* Unix seconds of sample 0; set by vdif_clock_count_samples */
+    gint64 *wrong;      /* [thread] the frames by which its seconds are wrong; the same */
 } VdifClock;
+
+void vdif_clock_clear(VdifClock *clock);
 
 static inline CtPacket *
 vdif_clock_frame(const VdifClock *clock, guint i)
@@ -31,6 +34,10 @@ gboolean vdif_clock_find_rate(VdifClock *clock, const CtParams *given, GError **
 /* Corrects the threads that are more than `max_gap` seconds off, and converts stamps to samples,
  * counted from `second`. */
 void vdif_clock_count_samples(VdifClock *clock, gdouble max_gap);
+
+/* Gives a frame that comes later its stamp, in samples, as the frames that both have seen have
+ * theirs. FALSE: it has none, and is counted. */
+gboolean vdif_clock_place(const VdifClock *clock, CtPacket *frame, guint64 *counts);
 
 /* The clock of the arranged frames: ticks are samples. Sets the Unix seconds of tick 0, and the
  * tick of the first sample. */

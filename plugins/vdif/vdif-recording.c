@@ -38,6 +38,7 @@ vdif_recording_clear(gpointer self)
 {
     VdifRecording *recording = self;
     vdif_decoder_clear(&recording->decoder);
+    vdif_clock_clear(&recording->clock);
     g_free(recording->lanes);
 }
 
@@ -218,6 +219,20 @@ vdif_recording_order(CtRecording *files, const CtParams *given, GError **error)
     files->n_samples = clock->n_samples;
     files->max_gap = (gint64)MIN(max_gap * (gdouble)clock->rate, 0x1p61);
     return TRUE;
+}
+
+gboolean
+vdif_recording_place(const CtRecording *files, CtPacket *packet, guint64 *counts)
+{
+    const VdifRecording *recording = files->self;
+    guint lane = 0;
+    while (lane < recording->clock.n_threads && recording->lanes[lane] != packet->lane)
+        lane++;
+    packet->lane = lane;
+    if (lane < recording->clock.n_threads)
+        return vdif_clock_place(&recording->clock, packet, counts);
+    counts[CT_PACKETS_STRAY]++;
+    return FALSE;
 }
 
 gboolean

@@ -22,6 +22,7 @@ void vdif_recording_begin(gpointer self, const CtParams *given);
 void vdif_recording_found(const guint8 *header, CtPacket *packet, gpointer self);
 const char *vdif_recording_explain(const guint8 *header, gconstpointer self);
 gboolean vdif_recording_order(CtRecording *files, const CtParams *given, GError **error);
+gboolean vdif_recording_place(const CtRecording *files, CtPacket *packet, guint64 *counts);
 void vdif_recording_clear(gpointer self);
 
 /* Whether the threads are numbered from 0 on, in their order, as vdif.sink numbers an axis. */

@@ -364,8 +364,11 @@ flush(CtSinkFile *file, GError **error)
 {
     Sink *sink = file->self;
     const gint64 n = sink->pending->len;
-    const gint64 done =
-        ct_file_write(file->path, file->fd, sink->written, sink->pending->data, n, error);
+    const guint8 *bytes = sink->pending->data;
+    const gint64 done = !file->is_pipe
+                            ? ct_file_write(file->path, file->fd, sink->written, bytes, n, error)
+                        : ct_sink_append(file, bytes, n, error) ? n
+                                                                : 0;
     sink->written += done;
     sink->has_failed = done < n;
     g_byte_array_set_size(sink->pending, 0);
@@ -398,7 +401,7 @@ put_frames(CtSinkFile *file, GError **error)
     memset(sink->payloads, 0, (gsize)(frames->n_threads * frames->payload_bytes));
     sink->filled = 0;
     sink->frame++;
-    return TRUE;
+    return !file->is_pipe || flush(file, error);
 }
 
 /* ---- samples ---- */
@@ -503,17 +506,24 @@ mark(CtSinkFile *file, GError **error)
     return TRUE;
 }
 
-/* What the end of the stream leaves of a frame is in an invalid frame. After a failure, cuts off
- * what is not a frame of each thread. */
+/* What the end of the stream leaves of a frame is in an invalid frame. */
+static gboolean
+put_last(CtSinkFile *file, GError **error)
+{
+    Sink *sink = file->self;
+    for (gint64 i = 0; i < sink->frames.n_threads && sink->filled > 0; i++)
+        sink->invalid[i] = TRUE;
+    return sink->filled == 0 || put_frames(file, error);
+}
+
+/* After a failure, cuts off what is not a frame of each thread. */
 static gboolean
 close_file(CtSinkFile *file, GError **error)
 {
     Sink *sink = file->self;
     const gint64 whole = bytes_together(sink);
-    for (gint64 i = 0; i < sink->frames.n_threads && sink->filled > 0; i++)
-        sink->invalid[i] = TRUE;
     const gint64 lost = sink->filled > 0 ? sink->frames.n - sink->filled : 0;
-    if (!sink->has_failed && (sink->filled == 0 || put_frames(file, error)) && flush(file, error)) {
+    if (!sink->has_failed && put_last(file, error) && flush(file, error)) {
         file->n_samples = file->length = sink->written / whole * sink->frames.n - lost;
         return TRUE;
     }
@@ -538,12 +548,14 @@ clear(gpointer self)
 const CtSink vdif_sink_files = {
     .name = "VDIF files",
     .self_bytes = sizeof(Sink),
+    .streams = TRUE,
     .check = check,
     .open = open_file,
     .write = write_samples,
     .mark = mark,
     .close = close_file,
     .clear = clear,
+    .end = put_last,
 };
 
 static gboolean

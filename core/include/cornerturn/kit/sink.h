@@ -116,7 +116,10 @@ struct CtSink {
     gboolean (*close)(CtSinkFile *file, GError **error);
     /* Frees what the plugin's struct has, which may be half made. NULL: nothing. */
     void (*clear)(gpointer self);
-    guint64 reserved[8]; /* 0 */
+    /* Appends what is left at the end of a pipe, or at an interrupt; not after a failure. NULL:
+     * nothing is. */
+    gboolean (*end)(CtSinkFile *file, GError **error);
+    guint64 reserved[7]; /* 0 */
 };
 
 /* ---- for the functions of a sink ---- */

@@ -35,7 +35,13 @@
  * and the first and the last sample. Both must agree; then PATH.json's is taken. Samples that it
  * lists are invalid. Samples without a packet are invalid in any case, and so are flagged packets
  * of which it lists no sample; of others, only the listed samples. Files that are a lane each
- * (`is_lane_a_file`) are read without PATH.json. */
+ * (`is_lane_a_file`) are read without PATH.json.
+ *
+ * A source with `place` or `is_lane_a_file`, whose `files` has CT_PARAM_PIPE, reads pipes: one, or
+ * one for each lane. `begin` to `describe` are called with the packets of its first bytes, and the
+ * length of the stream is not known, unless the pipe ends before. Packets are then decided on with
+ * those near them, as of long recordings; the stretch of time that is used is the one of the first
+ * packets, and goes on until the first pause of more than max_gap. */
 #pragma once
 
 #include <cornerturn/packets.h>
@@ -136,8 +142,30 @@ struct CtSource {
     CtUnpack unpack_plain; /* for the variant `reference`, value by value; NULL: the same */
     /* Frees what the plugin's struct has, which may be half made. NULL: nothing. */
     void (*clear)(gpointer self);
-    guint64 reserved[8]; /* 0 */
+
+    /* Sets lane and stamp of a packet as `order` has set those of the recording's first packets,
+     * which were all that it was given: recordings are then read without an index of all packets,
+     * and from pipes. FALSE: the packet is not used, and has been counted. Of a lane that `order`
+     * has not seen, the packet gets n_lanes. NULL: `order` needs all packets. */
+    gboolean (*place)(const CtRecording *recording, CtPacket *packet, guint64 *counts);
+    /* As `find`, packet by packet: finds the packet at byte *at of file number `file`, and moves
+     * *at behind its last byte, beyond the end of the file if that cuts it off. Sets `offset`, and
+     * `stamp`, which is the number of packets before; sets packet_bytes of the file. Without
+     * *found, there is no packet, which counts as corrupt. Reads with ct_source_read(), and fails
+     * if that fails: it is then called again when a pipe has given more bytes. What it notes in the
+     * plugin's struct may therefore be noted twice. In place of `find`. */
+    gboolean (*next)(CtRecording *recording, guint file, gint64 *at, CtPacket *packet,
+                     gboolean *found, GError **error);
+    /* The end of the stream of a pipe that has ended, as stamps count samples, of packets that were
+     * all found; it is in the last packet. NULL: that of the last packet. */
+    gint64 (*ends)(const CtRecording *recording);
+    guint64 reserved[5]; /* 0 */
 };
+
+/* Reads up to n bytes of a file or pipe at an offset that `next` is given, or behind it; fewer only
+ * at the end: *given. */
+CT_EXPORT gboolean ct_source_read(const CtRecording *recording, guint file, gint64 offset,
+                                  guint8 *bytes, gsize n, gsize *given, GError **error);
 
 /* Opens the files that the parameters name, and arranges their packets. Fails with the messages of
  * <cornerturn/packets.h>, which begin with a file's path. */
