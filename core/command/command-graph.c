@@ -18,6 +18,7 @@ typedef struct {
     char *device_block;
     int in_flight;
     gboolean default_layouts;
+    gboolean no_fusion;
     char *costs;
     gboolean no_tuning;
 } Given;
@@ -150,6 +151,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
          "SIZE"},
         {"default-layouts", 0, 0, G_OPTION_ARG_NONE, &given.default_layouts,
          "Plan each stage in the layouts of published codes, for comparison", NULL},
+        {"no-fusion", 0, 0, G_OPTION_ARG_NONE, &given.no_fusion,
+         "Attach no stage behind the kernel of another, for comparison", NULL},
         {"in-flight", 0, 0, G_OPTION_ARG_INT, &given.in_flight,
          "Blocks that a node on a device works on or waits for at once (default: 3)", "N"},
         {"costs", 0, 0, G_OPTION_ARG_FILENAME, &given.costs,
@@ -200,6 +203,7 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         !apply_variants(pipeline, given.variants, error) ||
         !ct_pipeline_set_workers(pipeline, (guint)MAX(given.workers, 0), error) ||
         !ct_pipeline_set_default_layouts(pipeline, given.default_layouts, error) ||
+        !ct_pipeline_set_fusion(pipeline, !given.no_fusion, error) ||
         !ct_pipeline_set_in_flight(pipeline, (guint)MAX(given.in_flight, 0), error) ||
         !ct_pipeline_set_costs(pipeline, given.no_tuning ? "off" : given.costs, error) ||
         !ct_pipeline_set_duration(pipeline, options->duration, error) ||

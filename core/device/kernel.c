@@ -4,6 +4,7 @@
 #include "model/environment.h"
 #include "model/unknown.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <gio/gio.h>
 #include <string.h>
 
@@ -17,11 +18,16 @@ static const struct {
     {"cornerturn/kit", "/cornerturn/kit", "device-map-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-rows-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-rows-struct.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "epilogue-forms-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "epilogue-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "epilogue-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "fold-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "fold-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "form-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "functions-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "join-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "types-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "window-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "window-struct.h"},
 };
@@ -71,6 +77,25 @@ add_text(Unit *unit, const char *resource, const char *name, GError **error)
     return TRUE;
 }
 
+/* The header that passes elements through the attached stages, and their files of kernels. */
+static gboolean
+add_epilogue(Unit *unit, const CtEpilogue *epilogue, GError **error)
+{
+    g_ptr_array_add(unit->texts, g_bytes_new_static(epilogue->text, strlen(epilogue->text) + 1));
+    g_ptr_array_add(unit->names, g_strdup("cornerturn/epilogue.h"));
+    for (guint i = 0; epilogue->headers[i]; i++) {
+        const char *resource = epilogue->headers[i];
+        g_autofree char *folder = g_path_get_dirname(resource);
+        g_autofree char *plugin = g_path_get_basename(folder);
+        g_autofree char *file = g_path_get_basename(resource);
+        g_autofree char *name = g_build_filename(plugin, file, NULL);
+        if (!add_text(unit, resource, name, error))
+            return FALSE;
+    }
+    g_ptr_array_add(unit->options, g_strdup("-DCT_EPILOGUE"));
+    return TRUE;
+}
+
 static gboolean
 unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **error)
 {
@@ -92,6 +117,8 @@ unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **err
         if (!add_text(unit, spec->headers[i], name, error))
             return FALSE;
     }
+    if (spec->epilogue && !add_epilogue(unit, spec->epilogue, error))
+        return FALSE;
     g_ptr_array_add(unit->options, g_strdup_printf("--gpu-architecture=sm_%u", architecture));
     g_ptr_array_add(unit->options, g_strdup("--std=c++17"));
     /* Reports registers and local memory in the log. */

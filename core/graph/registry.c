@@ -9,8 +9,10 @@
 #include "plugin-check.h"
 #include "plugin-file.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <errno.h>
 #include <gmodule.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +36,8 @@ struct CtRegistry {
     GPtrArray *memory;       /* of the stages and variants, see plugin-check.h */
     GPtrArray *problems;     /* of char, NULL-terminated */
     GPtrArray *none;         /* empty */
+    pthread_mutex_t lock;    /* of `attached` */
+    GHashTable *attached;    /* "base stage", addresses → CtVariant */
     CtIsa isa;               /* the best one that may be used */
 };
 
@@ -52,6 +56,8 @@ ct_registry_free(CtRegistry *registry)
     g_clear_pointer(&registry->memory, g_ptr_array_unref);
     g_clear_pointer(&registry->problems, g_ptr_array_unref);
     g_clear_pointer(&registry->none, g_ptr_array_unref);
+    g_clear_pointer(&registry->attached, g_hash_table_unref);
+    pthread_mutex_destroy(&registry->lock);
     g_free(registry);
 }
 
@@ -338,6 +344,9 @@ ct_registry_new_from(const char *const *folders, GError **error)
     registry->memory = g_ptr_array_new_with_free_func(g_free);
     registry->problems = g_ptr_array_new_null_terminated(1, g_free, TRUE);
     registry->none = g_ptr_array_new();
+    registry->attached = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                               (GDestroyNotify)ct_epilogue_variant_free);
+    pthread_mutex_init(&registry->lock, NULL);
 
     load_library(registry);
     if (!add_plugin(registry, &ct_endpoints, &ct_endpoints, "the core", error))
@@ -449,7 +458,49 @@ ct_registry_stage_file(const CtRegistry *registry, const CtStage *stage)
 const char *
 ct_registry_variant_file(const CtRegistry *registry, const CtVariant *variant)
 {
-    return g_hash_table_lookup(registry->files, variant);
+    return g_hash_table_lookup(registry->files, ct_epilogue_variant_base(variant));
+}
+
+static guint
+count_counters(const CtStage *stage)
+{
+    return stage && stage->counters ? g_strv_length((char **)stage->counters) : 0;
+}
+
+static CtVariant *
+attach(const CtRegistry *registry, const CtVariant *base, const CtStage *stage)
+{
+    const GPtrArray *variants = ct_registry_variants(registry, stage->name);
+    const guint n = g_strv_length((char **)base->covers);
+    guint n_counters = count_counters(stage);
+    for (guint k = 0; k < n; k++)
+        n_counters += count_counters(g_hash_table_lookup(registry->by_name, base->covers[k]));
+    if (n >= CT_MAX_COVERS || n_counters > CT_MAX_COUNTERS)
+        return NULL;
+    for (guint i = 0; i < variants->len; i++) {
+        const CtVariant *form = variants->pdata[i];
+        CtVariant *attached =
+            form->backend == base->backend ? ct_epilogue_variant_new(base, form, stage) : NULL;
+        if (attached)
+            return attached;
+    }
+    return NULL;
+}
+
+const CtVariant *
+ct_registry_attach(CtRegistry *registry, const CtVariant *base, const CtStage *stage)
+{
+    gpointer attached;
+    if (!(base->flags & CT_VARIANT_EPILOGUE))
+        return NULL;
+    g_autofree char *key = g_strdup_printf("%p %p", (gconstpointer)base, (gconstpointer)stage);
+    pthread_mutex_lock(&registry->lock);
+    if (!g_hash_table_lookup_extended(registry->attached, key, NULL, &attached)) {
+        attached = attach(registry, base, stage);
+        g_hash_table_insert(registry->attached, g_steal_pointer(&key), attached);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return attached;
 }
 
 const char *const *

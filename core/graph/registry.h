@@ -37,6 +37,10 @@ const CtStage *ct_registry_stage(const CtRegistry *registry, const char *name, G
 const GPtrArray *ct_registry_variants(const CtRegistry *registry, const char *stage);
 /* All stages, of CtStage, sorted by name; owned by the registry. */
 const GPtrArray *ct_registry_stages(const CtRegistry *registry);
+/* The variant that does what `base` does, and then `stage`, as an epilogue of its kernel; NULL
+ * where there is none. Made once; owned by the registry. Its file is that of `base`. */
+const CtVariant *ct_registry_attach(CtRegistry *registry, const CtVariant *base,
+                                    const CtStage *stage);
 /* The file of the plugin that has the stage or variant. */
 const char *ct_registry_stage_file(const CtRegistry *registry, const CtStage *stage);
 const char *ct_registry_variant_file(const CtRegistry *registry, const CtVariant *variant);

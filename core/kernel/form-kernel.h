@@ -8,60 +8,8 @@
 #include <cornerturn/kit/convert-kernel.h>
 #include <cornerturn/kit/device-map-kernel.h>
 #include <cornerturn/kit/device-rows-kernel.h>
-
-typedef CT_X ct_x;
-typedef CT_X_PART ct_x_part;
-typedef CT_Y ct_y;
-typedef CT_Y_PART ct_y_part;
-#ifdef CT_W
-typedef CT_W ct_w;
-typedef CT_W_PART ct_w_part;
-#else
-typedef CT_Y ct_w;
-#endif
-typedef int8 int8_t;
-typedef uint8 uint8_t;
-typedef int16 int16_t;
-typedef uint16 uint16_t;
-typedef int32 int32_t;
-typedef uint32 uint32_t;
-typedef int64 int64_t;
-typedef uint64 uint64_t;
-
-#define CT_KERNEL __device__ __forceinline__
-
-/* ---- functions for kernels ---- */
-
-__device__ inline float
-ct_multiply_add(float a, float b, float c)
-{
-    return fmaf(a, b, c);
-}
-
-__device__ inline double
-ct_multiply_add(double a, double b, double c)
-{
-    return fma(a, b, c);
-}
-
-/* A sum with 1.5 · 2^23 has no fractional bits, and is rounded once. */
-__device__ inline float
-ct_round_scaled(float x, float scale)
-{
-    return fmaf(x, scale, 0x1.8p23f) - 0x1.8p23f;
-}
-
-__device__ inline float
-ct_absolute(float x)
-{
-    return fabsf(x);
-}
-
-__device__ inline double
-ct_absolute(double x)
-{
-    return fabs(x);
-}
+#include <cornerturn/kit/functions-kernel.h>
+#include <cornerturn/kit/types-kernel.h>
 
 /* ---- elements in memory ---- */
 

@@ -60,6 +60,27 @@ ct_keep(int &value)
     asm volatile("" : "+r"(value));
 }
 
+#ifdef CT_EMULATED
+#define CT_KEEP_FLOAT  "+m"
+#define CT_KEEP_DOUBLE "+m"
+#else
+#define CT_KEEP_FLOAT  "+f"
+#define CT_KEEP_DOUBLE "+d"
+#endif
+
+/* These also keep the operation that has made the number apart from those that use it. */
+__device__ inline void
+ct_keep(float &value)
+{
+    asm volatile("" : CT_KEEP_FLOAT(value));
+}
+
+__device__ inline void
+ct_keep(double &value)
+{
+    asm volatile("" : CT_KEEP_DOUBLE(value));
+}
+
 /* ---- half precision ---- */
 
 #ifndef CT_EMULATED

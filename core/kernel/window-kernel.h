@@ -12,29 +12,6 @@
 #define CT_WINDOW_MADE 1
 #endif
 
-/* The samples of a window; `step` in bytes. */
-typedef struct {
-    const uint8 *first;
-    int64 step;
-    uint64 n;
-} ct_taps;
-
-CT_KERNEL ct_x
-ct_tap(const ct_taps *x, uint64 k)
-{
-    return ct_convert<ct_x>(*(const CT_IN *)(x->first + (int64)k * x->step));
-}
-
-CT_KERNEL ct_y
-ct_add(ct_y a, ct_y b)
-{
-#if CT_Y_PARTS == 2
-    return {(ct_y_part)(a.re + b.re), (ct_y_part)(a.im + b.im)};
-#else
-    return (ct_y)(a + b);
-#endif
-}
-
 #define CT_WINDOW(name_, settings_)                                                                \
     extern "C" __global__ void __launch_bounds__(CT_DEVICE_ROWS_THREADS)                           \
         name_##_window(const CtDeviceRows ct_own_rows, const settings_ ct_own_settings,            \

@@ -209,6 +209,15 @@ ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean default_layouts, 
 }
 
 gboolean
+ct_pipeline_set_fusion(CtPipeline *pipeline, gboolean fusion, GError **error)
+{
+    if (!ct_pipeline_is_before(pipeline, CT_STEP_PLAN, __func__, error))
+        return FALSE;
+    pipeline->plan_options.no_fusion = !fusion;
+    return TRUE;
+}
+
+gboolean
 ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples, GError **error)
 {
     if (!ct_pipeline_is_before(pipeline, CT_STEP_PLAN, __func__, error) ||

@@ -137,6 +137,7 @@ typedef struct {
     const char *why_smaller;  /* with `n_halvings`: the reason that the plan gives for them */
     const char *costs;        /* the cost database, in the form that ct_database_path() takes */
     const char *shipped;      /* the folder of the shipped measurements; NULL: the program's */
+    gboolean no_fusion;       /* no stage is attached behind the kernel of another */
     gboolean default_layouts; /* each stage in its default layouts, or the nearest ones */
     gint64 n_missing; /* the footprint in the plan is that of the loss of this many samples in a
                          row; 0: one */
@@ -195,6 +196,11 @@ gboolean ct_plan_take_smaller(CtPlan **plan, CtRegistry *registry, const CtPlanO
 /* The footprint of a chain of nodes: the input samples at its beginning for an output sample at its
  * end. */
 CtFootprint ct_chain_footprint(const CtNode *nodes, guint n_nodes);
+/* The names of the counters of all covered nodes, one node's after another's, as `work` sees them;
+ * returns their number. */
+guint ct_plan_counters(const CtPlanNode *node, const char *names[CT_MAX_COUNTERS]);
+/* The covered node whose counter `counter` is. */
+const CtNode *ct_plan_counting(const CtPlanNode *node, guint counter);
 /* Whether work of the node may mark samples of its outputs as invalid. */
 gboolean ct_plan_is_marking(const CtPlanNode *node);
 /* Whether readers see the samples of the link only when the writer's firings are retired: a device

@@ -422,9 +422,8 @@ node_of(const CtGraph *graph, guint i)
     return ct_graph_node(graph, i);
 }
 
-/* The only reader of `node`, if it reads the first output with its first input; else −1. */
-static gint
-only_reader(const GPtrArray *fan_outs, guint node)
+gint
+ct_planner_only_reader(const GPtrArray *fan_outs, guint node)
 {
     gint reader = -1;
     for (guint i = 0; i < fan_outs->len; i++) {
@@ -451,7 +450,7 @@ ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
         if (k == 0) {
             nodes[0] = first;
         } else {
-            const gint reader = only_reader(fan_outs, nodes[k - 1]);
+            const gint reader = ct_planner_only_reader(fan_outs, nodes[k - 1]);
             if (reader < 0)
                 return NULL;
             /* Only the first node of the chain may have other inputs. */

@@ -20,6 +20,9 @@ gboolean ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, c
  * nodes form no such chain. `fan_outs` are those of the graph. */
 guint *ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
                          const CtVariant *variant, guint *n_nodes);
+/* The only node that reads output 0 of `node`, by its input 0, where nothing else reads any output;
+ * −1: there is none. */
+gint ct_planner_only_reader(const GPtrArray *fan_outs, guint node);
 /* Whether the variant may run these nodes, which it covers, and can do what they ask. If not,
  * *reason is set to a text, allocated, or to NULL where the parameters do not suit the variant. */
 gboolean ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,

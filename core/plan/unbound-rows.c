@@ -10,6 +10,7 @@
 #include "planner-firings.h"
 #include "planner-variants.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <math.h>
 
 /* A row is dropped when it costs this many times as much as the cheapest one with transposes at all
@@ -304,12 +305,71 @@ check_nodes(const CtUnboundRows *self, const CtVariant *variant, const guint *no
                           "%s", cause->message);
 }
 
+/* Why variants are not among the rows of a node: those that graph or options exclude are told
+ * apart. */
+typedef struct {
+    GString *reasons, *unwanted;
+} Told;
+
+static gboolean add_attached(CtUnboundRows *self, const CtVariant *variant, const guint *nodes,
+                             guint n_nodes, GError **error);
+
+/* Adds the rows of a variant for the nodes that begin with `n`, and those of the variant with
+ * stages attached. */
+static gboolean
+add_variant(CtUnboundRows *self, guint n, const CtVariant *variant, Told *told, GError **error)
+{
+    guint n_nodes;
+    g_autofree guint *nodes =
+        ct_planner_covers(self->planner->graph, self->fan_outs, n, variant, &n_nodes);
+    g_autofree char *reason = NULL;
+    if (!nodes)
+        return TRUE;
+    if (!may_run(self, variant, nodes, n_nodes, &reason)) {
+        GString *text = is_left_to(self, variant, nodes, n_nodes) ? told->reasons : told->unwanted;
+        g_string_append_printf(text, "%s%s: %s", text->len ? "; " : "", variant->name,
+                               reason ? reason : "it does not take these parameters");
+        return TRUE;
+    }
+    if (!check_nodes(self, variant, nodes, n_nodes, error))
+        return FALSE;
+    for (const CtRow *row = variant->rows; row && row->layouts; row++) {
+        const CtRowPatterns *patterns = ct_planner_row(self->planner, row);
+        add_unbound_row(self, variant, row, patterns, nodes, n_nodes, told->reasons);
+    }
+    return add_attached(self, variant, nodes, n_nodes, error);
+}
+
+/* Adds the rows of the variant with the next stage attached as an epilogue, if it can be one. That
+ * it can't is no reason for anything. */
+static gboolean
+add_attached(CtUnboundRows *self, const CtVariant *variant, const guint *nodes, guint n_nodes,
+             GError **error)
+{
+    const CtGraph *graph = self->planner->graph;
+    const gint next = ct_planner_only_reader(self->fan_outs, nodes[n_nodes - 1]);
+    if (!(variant->flags & CT_VARIANT_EPILOGUE) || self->planner->options->no_fusion || next < 0)
+        return TRUE;
+    const CtVariant *attached = ct_registry_attach(self->planner->registry, variant,
+                                                   ct_graph_node(graph, (guint)next)->node.stage);
+    g_autofree CtNode *covered = g_new(CtNode, n_nodes + 1);
+    for (guint k = 0; k < n_nodes; k++)
+        covered[k] = ct_graph_node(graph, nodes[k])->node;
+    covered[n_nodes] = ct_graph_node(graph, (guint)next)->node;
+    if (!attached || !ct_epilogue_variant_fits(attached, covered))
+        return TRUE;
+    g_autoptr(GString) dropped = g_string_new(NULL);
+    Told silent = {dropped, dropped};
+    return add_variant(self, nodes[0], attached, &silent, error);
+}
+
 /* Finds all unbound rows that begin with node `n`. `reasons` gets the reasons why others do not
  * fit; variants that graph or options exclude are named only where there is no other reason. */
 static gboolean
 find_unbound_rows(CtUnboundRows *self, guint n, GString *reasons, GError **error)
 {
     g_autoptr(GString) unwanted = g_string_new(NULL);
+    Told told = {reasons, unwanted};
     const CtGraphNode *node = ct_graph_node(self->planner->graph, n);
     const GPtrArray *variants =
         ct_registry_variants(self->planner->registry, node->node.stage->name);
@@ -318,27 +378,9 @@ find_unbound_rows(CtUnboundRows *self, guint n, GString *reasons, GError **error
     if (self->fixed_from[n] >= 0)
         return TRUE;
     g_ptr_array_set_size(self->failed, 0);
-    for (guint v = 0; v < variants->len; v++) {
-        const CtVariant *variant = g_ptr_array_index(variants, v);
-        guint n_nodes;
-        g_autofree guint *nodes =
-            ct_planner_covers(self->planner->graph, self->fan_outs, n, variant, &n_nodes);
-        g_autofree char *reason = NULL;
-        if (!nodes)
-            continue;
-        if (!may_run(self, variant, nodes, n_nodes, &reason)) {
-            GString *told = is_left_to(self, variant, nodes, n_nodes) ? reasons : unwanted;
-            g_string_append_printf(told, "%s%s: %s", told->len ? "; " : "", variant->name,
-                                   reason ? reason : "it does not take these parameters");
-            continue;
-        }
-        if (!check_nodes(self, variant, nodes, n_nodes, error))
+    for (guint v = 0; v < variants->len; v++)
+        if (!add_variant(self, n, g_ptr_array_index(variants, v), &told, error))
             return FALSE;
-        for (const CtRow *row = variant->rows; row && row->layouts; row++) {
-            const CtRowPatterns *patterns = ct_planner_row(self->planner, row);
-            add_unbound_row(self, variant, row, patterns, nodes, n_nodes, reasons);
-        }
-    }
     if (reasons->len == 0)
         g_string_append(reasons, unwanted->str);
     for (gint place = CT_HOST; place < (gint)self->planner->machine.n_devices; place++)

@@ -81,7 +81,7 @@ ct_fill_new(CtDevice *device, GError **error)
 }
 
 gboolean
-ct_fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **error)
+ct_fill_output(CtRunNode *node, guint o, guint8 value, gconstpointer validity, GError **error)
 {
     const CtBinding *binding = &node->plan->output_bindings[o];
     CtBlock *block = &node->output_blocks[o];

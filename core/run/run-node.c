@@ -133,9 +133,8 @@ connect(CtRunNode *node, guint index, CtRing *const *rings, GError **error)
 static void
 allocate(CtRunNode *node)
 {
-    const CtStage *stage = node->plan->nodes[0].stage;
-    while (stage->counters && stage->counters[node->n_counters])
-        node->n_counters++;
+    const char *names[CT_MAX_COUNTERS];
+    node->n_counters = ct_plan_counters(node->plan, names);
     node->counters = g_new0(guint64, node->n_counters + 1);
     node->advance_counters = g_new0(guint64, CT_MAX_COUNTERS);
     node->arrivals = g_new0(CtArrival, node->n_inputs + 1);

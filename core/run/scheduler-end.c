@@ -87,10 +87,13 @@ warn_of_early_data(GPtrArray *warnings, const CtRunNode *node, const CtPlace *pl
 /* The user is warned if more than one element in so many was clipped. */
 #define CLIPPED_ONE_IN 100
 
-/* The elements of which the counter "clipped" counts some (CtStage.counters); 0: none. */
+/* The elements of which the counter "clipped" of a covered node counts some (CtStage.counters); 0:
+ * none. Behind another node, those that are given: an epilogue makes one of each. */
 static gdouble
-count_elements(const CtRunNode *node)
+count_elements(const CtRunNode *node, const CtNode *counting)
 {
+    if (counting != &node->plan->nodes[0])
+        return (gdouble)node->totals.samples * (gdouble)ct_stream_width(&counting->inputs[0]);
     const guint flows = ct_run_node_first_flow(node);
     const CtStream *stream = flows < node->n_inputs ? node->inputs[flows].ring->link->stream
                              : node->n_outputs > 0  ? node->plan->output_bindings[0].stream
@@ -101,15 +104,18 @@ count_elements(const CtRunNode *node)
 static void
 warn_of_clipped(GPtrArray *warnings, const CtRunNode *node, const CtPlace *place)
 {
-    const char *const *names = node->plan->nodes[0].stage->counters;
-    const gdouble n_elements = count_elements(node);
-    for (guint c = 0; c < node->n_counters; c++)
+    const char *names[CT_MAX_COUNTERS];
+    ct_plan_counters(node->plan, names);
+    for (guint c = 0; c < node->n_counters; c++) {
+        const CtNode *counting = ct_plan_counting(node->plan, c);
+        const gdouble n_elements = count_elements(node, counting);
         if (strcmp(names[c], "clipped") == 0 &&
             (gdouble)node->counters[c] * CLIPPED_ONE_IN > n_elements)
-            ct_warnings_add(warnings, CT_WARNING_CLIPPED, node->plan->name, place,
+            ct_warnings_add(warnings, CT_WARNING_CLIPPED, counting->name, place,
                             "clipped %" G_GUINT64_FORMAT
                             " of %.0f elements: the type of its result can't hold their values",
                             node->counters[c], n_elements);
+    }
 }
 
 static void

@@ -99,14 +99,16 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
         Row row;
         read_row(plan, scheduler, i, &row);
         const CtNodeStats *counts = &row.counts;
-        const char *const *names = counts->node->nodes[0].stage->counters;
+        const char *names[CT_MAX_COUNTERS];
+        ct_plan_counters(counts->node, names);
         if (counts->invalid > 0)
             g_string_append_printf(text, "%s: %" G_GINT64_FORMAT " invalid samples\n",
                                    counts->node->name, counts->invalid);
         for (guint c = 0; c < counts->n_counters; c++)
             if (counts->counters[c] > 0)
-                g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n", counts->node->name,
-                                       counts->counters[c], names[c]);
+                g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n",
+                                       ct_plan_counting(counts->node, c)->name, counts->counters[c],
+                                       names[c]);
     }
     guint64 n_dropped;
     g_autoptr(GArray) changes = ct_scheduler_changes(scheduler, &n_dropped);
@@ -199,8 +201,15 @@ add_node(CtJson *json, const Row *row)
     ct_json_add_real(json, "operations", row->operations);
     ct_json_add_real(json, "queue", counts->fill);
     ct_json_begin_object(json, "counters");
-    for (guint c = 0; c < counts->n_counters; c++)
-        ct_json_add_unsigned(json, stage->counters[c], counts->counters[c]);
+    const char *names[CT_MAX_COUNTERS];
+    ct_plan_counters(counts->node, names);
+    for (guint c = 0; c < counts->n_counters; c++) {
+        const CtNode *own = ct_plan_counting(counts->node, c);
+        g_autofree char *name = counts->node->n_nodes > 1
+                                    ? g_strdup_printf("%s.%s", own->name, names[c])
+                                    : g_strdup(names[c]);
+        ct_json_add_unsigned(json, name, counts->counters[c]);
+    }
     ct_json_end_object(json);
     ct_json_end_object(json);
 }

@@ -153,6 +153,8 @@ ct_submission_begin(CtRunNode *node, GError **error)
     const CtCudaDriver *driver = ct_device_driver(device);
     if (node->marks)
         memset(marks_of(node, self->next, 0), 0, node->n_outputs * sizeof *self->marks);
+    for (guint o = 0; o < node->n_outputs; o++)
+        node->output_blocks[o].validity_on_device = NULL;
     if (self->after->len > 0)
         atomic_store(&self->queue->waits, TRUE);
     if (!ct_device_enter(device, error))
@@ -194,25 +196,40 @@ ct_submission_poison(CtRunNode *node, guint o, GError **error)
     return ct_fill_output(node, o, 0xff, NULL, error);
 }
 
-/* Lets work mark samples, in memory of the device. */
+/* Lets work mark samples of output `o`, in memory of the device. */
 static gboolean
-begin_marks(CtRunNode *node, GError **error)
+begin_marks(CtRunNode *node, guint o, GError **error)
 {
-    for (guint o = 0; node->marks && o < node->n_outputs; o++) {
-        const CtDeparture *departure = &node->departures[o];
-        CtMarks *marks = marks_of(node, node->submissions->next, o);
-        if (!node->outputs[o].ring || departure->produced == 0)
+    const CtDeparture *departure = &node->departures[o];
+    CtMarks *marks = marks_of(node, node->submissions->next, o);
+    *marks = (CtMarks){
+        .n = departure->produced,
+        .validity = departure->validity,
+        .stride = departure->validity_stride,
+    };
+    marks->on_device = send_validity(node, o, &marks->staging, error);
+    node->output_blocks[o].validity = marks->on_device;
+    node->output_blocks[o].validity_stride = marks->n;
+    return marks->on_device != NULL;
+}
+
+/* Lets work see which samples of output `o` are invalid, in memory of the device. */
+static gboolean
+begin_invalid(CtRunNode *node, guint o, GError **error)
+{
+    guint8 *staging;
+    return !node->departures[o].invalid ||
+           (node->output_blocks[o].validity_on_device = send_validity(node, o, &staging, error));
+}
+
+static gboolean
+begin_validity(CtRunNode *node, GError **error)
+{
+    for (guint o = 0; o < node->n_outputs; o++) {
+        if (!node->outputs[o].ring || node->departures[o].produced == 0)
             continue;
-        *marks = (CtMarks){
-            .n = departure->produced,
-            .validity = departure->validity,
-            .stride = departure->validity_stride,
-        };
-        marks->on_device = send_validity(node, o, &marks->staging, error);
-        if (!marks->on_device)
+        if (!(node->marks ? begin_marks(node, o, error) : begin_invalid(node, o, error)))
             return FALSE;
-        node->output_blocks[o].validity = marks->on_device;
-        node->output_blocks[o].validity_stride = marks->n;
     }
     return TRUE;
 }
@@ -228,7 +245,7 @@ ct_submission_work(CtRunNode *node, CtWork *part, GError **error)
     /* This is called only now, so that the uploads of all firings in flight have memory of their
      * own. */
     ct_queue_begin(node->submissions->own);
-    if (!begin_marks(node, error))
+    if (!begin_validity(node, error))
         return FALSE;
     return ct_firing_call_work(node, part, error);
 }
@@ -238,11 +255,11 @@ static gboolean
 end_output(CtRunNode *node, guint o, gint64 *invalid, GError **error)
 {
     const CtDeparture *departure = &node->departures[o];
-    guint8 *staging;
     if (!departure->invalid)
         return TRUE;
-    const gpointer validity = send_validity(node, o, &staging, error);
-    if (!validity || !ct_fill_output(node, o, 0, validity, error))
+    if (!node->output_blocks[o].validity_on_device && !begin_invalid(node, o, error))
+        return FALSE;
+    if (!ct_fill_output(node, o, 0, node->output_blocks[o].validity_on_device, error))
         return FALSE;
     if (o == 0)
         *invalid += ct_validity_count(departure, node->outputs[o].ring->n_lanes);

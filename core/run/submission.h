@@ -76,4 +76,5 @@ CtRingMover ct_submission_mover(CtQueue *queue);
 CtKernel *ct_fill_new(CtDevice *device, GError **error);
 /* Without the lock. Fills the firing's samples of output `o` with the byte `value`: those that are
  * invalid by `validity`, which is on the device with lanes packed; NULL: all. */
-gboolean ct_fill_output(CtRunNode *node, guint o, guint8 value, gpointer validity, GError **error);
+gboolean ct_fill_output(CtRunNode *node, guint o, guint8 value, gconstpointer validity,
+                        GError **error);

@@ -4,6 +4,7 @@
 #include "fft-places.h"
 #include "fft.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +45,8 @@ typedef struct {
     Way way;
     CtDevice *device;
     CtKernel *kernel;
-    gpointer table; /* of the device, exp(−2πi m / P) */
+    CtEpilogue *epilogue; /* NULL: none */
+    gpointer table;       /* of the device, exp(−2πi m / P) */
     gsize shared_bytes;
     guint wave; /* blocks that the device holds at once */
 } Radix;
@@ -107,6 +109,7 @@ compile(Radix *self, GError **error)
         .headers = (const char *const[]){SOURCES "fft-places.h", SOURCES "fft-radix.h", NULL},
         .defines = (const char *const *)defines->pdata,
         .shared_bytes = self->shared_bytes,
+        .epilogue = self->epilogue,
     };
     self->kernel = ct_kernel_new(self->device, &spec, error);
     if (self->kernel == NULL)
@@ -141,6 +144,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     FftDesign *design = &self->design;
 
     self->device = prepare->device;
+    self->epilogue = prepare->epilogue;
     if (!ct_fft_design_init(design, prepare->nodes[0].params, in->stream, error))
         return FALSE;
     ct_fft_axes_init(&self->axes, design, &in->layout, &out->layout);
@@ -213,7 +217,8 @@ work(gpointer state, const CtWork *work, GError **error)
         return TRUE;
     find_places(self, &batch, &places);
     places.n_tiles = (places.n_transforms - 1) / tile + 1;
-    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places};
+    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places,
+                            ct_epilogue_argument(self->epilogue, work)};
     const CtLaunch launch = {
         {MIN(places.n_tiles, self->wave), 1, 1}, {way->threads, 1, 1}, self->shared_bytes};
     return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
@@ -289,6 +294,7 @@ const CtVariant ct_fft_radix_cuda = {
     .covers = (const char *const[]){"fft", NULL},
     .rows = (const CtRow[]){ROWS("phase", "channel"), ROWS("channel", "phase"), {NULL, 0}},
     .tunables = tunables,
+    .flags = CT_VARIANT_EPILOGUE,
     .differs = differs,
     .fits = fits,
     .prepare = prepare,

@@ -14,6 +14,8 @@
 #include "fft-places.h"
 #include "fft-radix.h"
 
+#include <cornerturn/kit/epilogue-kernel.h>
+
 #define N_VALUES        (1 << VALUE_BITS)
 #define TEAM_TRANSFORMS (TEAM_THREADS * N_VALUES / N_CHANNELS)
 #define TILE            (THREADS * N_VALUES / N_CHANNELS)
@@ -150,11 +152,12 @@ read(ct_cf32 (&v)[N_VALUES], const uint8 *in, const FftPlaces &places, uint32 ti
 }
 
 __device__ inline void
-write(const ct_cf32 (&v)[N_VALUES], uint8 *out, const FftPlaces &places, uint32 tile, int thread)
+write(CtEpilogue &epilogue, const ct_cf32 (&v)[N_VALUES], uint8 *out, const FftPlaces &places,
+      uint32 tile, int thread)
 {
     typedef Share<N_PASSES - 1> Own;
     const Own share(thread);
-    const int64 step = ACROSS_OUT ? places.step_out : (int64)sizeof(ct_cf32);
+    const int64 step = ACROSS_OUT ? places.step_out : (int64)sizeof(CtStored<ct_cf32>);
 
 #pragma unroll
     for (int b = 0; b < N_VALUES; b += Own::radix) {
@@ -166,7 +169,7 @@ write(const ct_cf32 (&v)[N_VALUES], uint8 *out, const FftPlaces &places, uint32 
         for (int i = 0; i < Own::radix; i++, to += Own::apart * step) {
             const int value = SHIFT && !INVERSE ? shifted<Own::radix>(i) : i;
             const ct_cf32 x = v[b + Factors<N_PASSES - 1>::place(value)];
-            *(ct_cf32 *)to = INVERSE ? ct_cf32{x.im * (float)(SCALE), x.re * (float)(SCALE)} : x;
+            epilogue.store(to, INVERSE ? ct_cf32{x.im * (float)(SCALE), x.re * (float)(SCALE)} : x);
         }
     }
 }
@@ -175,12 +178,14 @@ write(const ct_cf32 (&v)[N_VALUES], uint8 *out, const FftPlaces &places, uint32 
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
     fft_radix(const uint8 *__restrict__ in, uint8 *__restrict__ out,
-              const ct_cf32 *__restrict__ table, FftPlaces places)
+              const ct_cf32 *__restrict__ table, FftPlaces places,
+              const CtEpilogueSettings settings)
 {
     extern __shared__ ct_cf32 values[]; /* [team] [transform] [PITCH] */
     const int team = threadIdx.x / TEAM_THREADS, thread = threadIdx.x % TEAM_THREADS;
     ct_cf32 *memory = values + team * (TEAM_TRANSFORMS * PITCH);
     Passes<0> passes;
+    CtEpilogue epilogue(settings);
 
     passes.init(table, thread);
     for (uint32 tile = blockIdx.x; tile < places.n_tiles; tile += gridDim.x) {
@@ -188,6 +193,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         ct_cf32 v[N_VALUES];
         read(v, in, places, first, thread);
         passes.run(v, memory, thread);
-        write(v, out, places, first, thread);
+        write(epilogue, v, out, places, first, thread);
     }
+    epilogue.end();
 }

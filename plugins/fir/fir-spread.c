@@ -47,7 +47,7 @@ ct_fir_spread_init(FirSpread *spread, const CtPrepare *prepare, GError **error)
         .device = prepare->device,
         .in = prepare->inputs[0].stream,
         .in_type = prepare->inputs[0].stream->type,
-        .out_type = prepare->outputs[0].stream->type,
+        .out_type = prepare->nodes[prepare->n_nodes - 1].outputs[0].type,
         .time_in = (guint)ct_layout_axis(in, "time"),
         .time_out = (guint)ct_layout_axis(out, "time"),
         .over_phases = prepare->n_nodes == 1,

@@ -4,6 +4,7 @@
 #include "../fir/fir-spread.h"
 #include "pfb.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static const CtTunable tunables[] = {
 typedef struct {
     FirSpread spread;
     CtKernel *kernel;
+    CtEpilogue *epilogue; /* NULL: none */
     guint vector, ahead;
     gpointer table;                /* of the device, exp(−2πi m / P) */
     guint group_threads, n_groups; /* threads of a group; groups of a block */
@@ -164,6 +166,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_fir_spread_init(&self->spread, prepare, error) || !send_table(self, error))
         return FALSE;
     const gint64 n_channels = self->spread.n_channels;
+    self->epilogue = prepare->epilogue;
     choose_way(&self->vector, &self->ahead, prepare->tuning, n_channels, self->spread.n_taps,
                self->spread.in_type);
     self->spread.n_times = (guint)(n_channels / self->spread.hop);
@@ -197,6 +200,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
                                          RESOURCES "fir-window.h", NULL},
         .shared_bytes = self->shared_bytes,
+        .epilogue = self->epilogue,
     };
     self->kernel = ct_fir_spread_compile(&self->spread, &kernel, defines, threads, error);
     return self->kernel != NULL;
@@ -232,8 +236,14 @@ work(gpointer state, const CtWork *work, GError **error)
                                   G_MAXINT32 / n_groups);
     guint32 n_all = (guint32)n_groups;
     gint32 dense = is_aligned(self, &axes, in);
-    gpointer arguments[] = {
-        &in, &out, (gpointer)&self->spread.taps, (gpointer)&self->table, &axes, &n_all, &dense};
+    gpointer arguments[] = {&in,
+                            &out,
+                            (gpointer)&self->spread.taps,
+                            (gpointer)&self->table,
+                            &axes,
+                            &n_all,
+                            &dense,
+                            ct_epilogue_argument(self->epilogue, work)};
     const CtLaunch launch = {
         {(n_all - 1) / self->n_groups + 1, 1, 1},
         {self->group_threads * self->n_groups, 1, 1},
@@ -300,6 +310,7 @@ const CtVariant ct_pfb_cuda = {
             {NULL, 0},
         },
     .tunables = tunables,
+    .flags = CT_VARIANT_EPILOGUE,
     .differs = differs,
     .fits = fits,
     .prepare = prepare,

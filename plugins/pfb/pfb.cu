@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Polyphase filter and Fourier transform in one on the GPU: X[t][c] = Σ_p y[t][p] exp(−2πi pc / P),
  * y as fir.cu makes it, for P a power of two and H a divisor of it. Filtered samples never leave
- * the multiprocessor.
+ * the multiprocessor. Stages may be attached behind it (cornerturn/kit/epilogue.h).
  *
  * A group of P / VECTOR threads takes a series in a chunk of time. Its threads filter VECTOR phases
  * each, AHEAD spectra at a time, by windows that slide (fir-window.h). Then the group transforms
@@ -12,6 +12,8 @@
  * N_VALUES; GROUPS, of a block; SHIFT, whether channel 0 stands in the middle. Threads are spread
  * over series, by groups. */
 #include "fir-window.h"
+
+#include <cornerturn/kit/epilogue-kernel.h>
 
 #define GROUP_THREADS (N_CHANNELS / VECTOR)
 #define N_VALUES      (VECTOR * AHEAD)
@@ -92,8 +94,10 @@ put(ct_cf32 *spectrum, int phase, const Outputs &outputs)
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
     pfb(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,
-        const ct_cf32 *__restrict__ table, FirAxes axes, uint32 n_groups, int32 dense)
+        const ct_cf32 *__restrict__ table, FirAxes axes, uint32 n_groups, int32 dense,
+        const CtEpilogueSettings settings)
 {
+    typedef CtStored<ct_cf32> Stored;
     typedef Factors<N_PASSES - 1> Last;
     constexpr int apart = N_CHANNELS / Last::radix;
     extern __shared__ Outputs groups[];
@@ -110,12 +114,13 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     const int n_most = (int)(axes.chunk / N_TIMES) + N_TAPS - 1;
     const int64 step_in = axes.sample * N_CHANNELS, step_out = axes.output * N_TIMES;
     const uint8 *from = place.in + thread * VECTOR * axes.sample;
-    uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(ct_cf32);
+    uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(Stored);
     const Taps own(taps, thread * VECTOR);
     const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * VECTOR;
     Samples ahead[AHEAD] = {};
     Passes<0> passes;
     Sums sums;
+    CtEpilogue epilogue(settings);
 
     passes.init(table, thread);
     for (int row = -AHEAD; row < n_most; row += AHEAD, to += AHEAD * step_out) {
@@ -150,8 +155,9 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
             const int spectrum = (thread + i / Last::radix * GROUP_THREADS) / apart;
             const int value = (i + (SHIFT ? Last::radix / 2 : 0)) % Last::radix;
             if (row + spectrum >= N_TAPS - 1 && row + spectrum < n_rows)
-                *(ct_cf32 *)(to + spectrum * step_out + value * (apart * sizeof(ct_cf32))) =
-                    v[i / Last::radix * Last::radix + Last::place(i % Last::radix)];
+                epilogue.store(to + spectrum * step_out + value * (apart * sizeof(Stored)),
+                               v[i / Last::radix * Last::radix + Last::place(i % Last::radix)]);
         }
     }
+    epilogue.end();
 }

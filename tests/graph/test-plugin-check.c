@@ -418,6 +418,15 @@ test_pairs(void)
     check("variant 'cpu' of 'twice': waits: a variant for devices cannot wait");
 
     reset();
+    variant.flags = CT_VARIANT_EPILOGUE;
+    check("variant 'cpu' of 'twice': flags: CT_VARIANT_EPILOGUE is for variants for devices");
+
+    reset();
+    variant.backend = CT_CUDA;
+    variant.flags = 6;
+    check("variant 'cpu' of 'twice': flags: wants CtVariantFlags, but is given 0x6");
+
+    reset();
     variant.backend = CT_CUDA;
     variant.split = "time";
     check("variant 'cpu' of 'twice': split: wants nothing, since a device's firing is enqueued as "

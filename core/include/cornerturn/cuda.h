@@ -78,13 +78,14 @@ CT_EXPORT gboolean ct_device_library(CtDevice *device, const char *name, const c
  * the folder that `pkg-config --variable=kerneldir cornerturn` prints. Shapes, types and tuning
  * become constants through `defines`. */
 typedef struct {
-    const char *name;           /* of the __global__ function, extern "C" */
-    const char *source;         /* "/cornerturn/plugins/fir/fir.cu" */
-    const char *const *headers; /* resources, NULL-terminated; NULL: none */
-    const char *const *defines; /* "N_TAPS=8", NULL-terminated; NULL: none */
-    gsize shared_bytes;         /* the most dynamic shared memory of a launch */
-    gboolean may_spill;         /* tests for spilled registers ignore this kernel */
-    guint64 reserved[4];        /* 0 */
+    const char *name;                  /* of the __global__ function, extern "C" */
+    const char *source;                /* "/cornerturn/plugins/fir/fir.cu" */
+    const char *const *headers;        /* resources, NULL-terminated; NULL: none */
+    const char *const *defines;        /* "N_TAPS=8", NULL-terminated; NULL: none */
+    gsize shared_bytes;                /* the most dynamic shared memory of a launch */
+    gboolean may_spill;                /* tests for spilled registers ignore this kernel */
+    const struct CtEpilogue *epilogue; /* CtPrepare.epilogue; NULL: none */
+    guint64 reserved[3];               /* 0 */
 } CtKernelSpec;
 
 /* Compiles a kernel, or reads it from the cache on disk, and loads it; for `prepare`. The error

@@ -90,6 +90,9 @@ CT_EXPORT gboolean ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs
  * variants have: for comparison with a tuned plan. */
 CT_EXPORT gboolean ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean default_layouts,
                                                    GError **error);
+/* FALSE: no stage is attached behind the kernel of another (its epilogue), for comparison. The
+ * results are the same. */
+CT_EXPORT gboolean ct_pipeline_set_fusion(CtPipeline *pipeline, gboolean fusion, GError **error);
 /* The number of consecutive lost samples whose effect the plan's description shows, 1 to
  * CT_PIPELINE_MAX_MISSING; by default one. */
 CT_EXPORT gboolean ct_pipeline_set_missing(CtPipeline *pipeline, gint64 n_samples, GError **error);

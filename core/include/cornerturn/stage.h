@@ -68,6 +68,7 @@ G_BEGIN_DECLS
 
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
+typedef struct CtEpilogue CtEpilogue; /* <cornerturn/kit/epilogue.h> */
 
 /* ---- ports ---- */
 
@@ -330,7 +331,9 @@ typedef struct {
     const char *graph;           /* the text of the graph; NULL: not known */
     const char *const *settings; /* "node.key=value": what was set beside it, in this order;
                                     NULL-terminated. NULL: nothing */
-    guint64 reserved[6];         /* 0 */
+    CtEpilogue *epilogue; /* with CT_VARIANT_EPILOGUE: what kernels do with elements before they
+                             store them; NULL: nothing */
+    guint64 reserved[5];  /* 0 */
 } CtPrepare;
 
 /* An input as advance sees it: the samples that have arrived and are not consumed yet. */
@@ -399,6 +402,12 @@ ct_block_mark(const CtBlock *block, gint64 lane, gint64 t)
                          __ATOMIC_RELAXED);
 }
 
+typedef enum {
+    CT_VARIANT_EPILOGUE = 1 << 0 /* of a cuda variant of one output: its kernels store through
+                                    <cornerturn/kit/epilogue.h>, so that stages may be attached
+                                    behind it */
+} CtVariantFlags;
+
 struct CtVariant {
     const char *name; /* "reference", "cpu-avx2" */
     CtBackend backend;
@@ -461,6 +470,8 @@ struct CtVariant {
 
     /* How a form of the kit computes the variant; NULL: written by hand. */
     gconstpointer form;
+
+    guint64 flags; /* of CtVariantFlags */
 };
 
 /* Advances by the rule of the footprint (for a fused variant, of its stages in a row), for variants

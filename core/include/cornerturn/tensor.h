@@ -169,7 +169,10 @@ typedef struct {
     gint64 validity_stride; /* bytes from a lane to the next */
     guint8 *refused;        /* private to the core: where ct_block_mark notes that the output has no
                                CT_PORT_MARKED; NULL: it has it */
-    guint64 reserved[3];    /* 0 */
+    const guint8 *validity_on_device; /* of an output of a cuda variant, in work: [lane][n_samples]
+                                         as advance has set it, in the device's memory; NULL: all
+                                         samples are valid */
+    guint64 reserved[2];              /* 0 */
 } CtBlock;
 
 G_END_DECLS

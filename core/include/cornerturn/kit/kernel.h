@@ -76,9 +76,13 @@ typedef unsigned char ct_mark;
 #ifdef __cplusplus
 #include "cornerturn/kernel.h"
 
+#ifdef CT_EPILOGUE_FILE
+#include <cornerturn/kit/epilogue-forms-kernel.h>
+#else
 #include <cornerturn/kit/fold-kernel.h>
 #include <cornerturn/kit/form-kernel.h>
 #include <cornerturn/kit/window-kernel.h>
+#endif
 #else
 #include <stdbool.h>
 #include <stddef.h>

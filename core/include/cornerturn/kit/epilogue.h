@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stages of the kit that are attached behind a variant for devices: its kernel passes each element
+ * that it makes through their functions before it stores it, so that no pass through memory lies
+ * between them. These functions are the kernel's *epilogue*.
+ *
+ * A variant of one output takes an epilogue if it has the flag CT_VARIANT_EPILOGUE. The planner
+ * then offers it, beside the variant by itself, with the stages behind it that are maps of the kit
+ * (CT_MAP, CT_COUNTED_MAP), up to CT_MAX_COVERS stages in all. In
+ * `prepare` the variant sees its own nodes, whose last one has the type that its kernel makes; the
+ * bound output has the type and the layout of the last stage. The variant does three things:
+ *
+ *     self->epilogue = prepare->epilogue;                       prepare: NULL where there is none
+ *     spec.epilogue = prepare->epilogue;                        of its CtKernelSpec
+ *     arguments[n] = ct_epilogue_argument(self->epilogue, work);    work: the kernel's last
+ * argument
+ *
+ * and its kernel includes <cornerturn/kit/epilogue-kernel.h>, and stores through it, in all cases:
+ *
+ *     extern "C" __global__ void
+ *     half(const ct_f32 *in, uint8 *out, int32 n, const CtEpilogueSettings settings)
+ *     {
+ *         CtEpilogue epilogue(settings);
+ *         const int32 i = blockIdx.x * blockDim.x + threadIdx.x;
+ *         if (i < n)
+ *             epilogue.store(out + i * sizeof(CtStored<ct_f32>), in[i] / 2);
+ *         epilogue.end();
+ *     }
+ *
+ * CtStored<T> is the element in memory where the kernel makes T. Every thread calls `end`, once,
+ * after its last element. The values are those that the stages would make one after another: no
+ * operation of the kernel is joined with one of the epilogue. */
+#pragma once
+
+#include <cornerturn/kit/form.h>
+
+G_BEGIN_DECLS
+
+struct CtEpilogue {
+    const char *text;           /* of the header for the kernel */
+    const char *const *headers; /* resources that it includes by folder and name, NULL-terminated */
+    guint64 reserved[4];        /* 0 */
+};
+
+/* The epilogue's argument for the kernels of this firing, valid until the next call. */
+CT_EXPORT gpointer ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work);
+
+/* ---- for the planner ---- */
+
+/* A variant that does what `base` does and then the stage of `form`, a variant of one stage made by
+ * ct_form_prepare_device; `base` may be such a variant itself. It covers all their stages. NULL
+ * where `base` takes no epilogue or `form` can be none. Freed by ct_epilogue_variant_free, which
+ * accepts NULL. */
+CtVariant *ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form,
+                                   const CtStage *stage);
+void ct_epilogue_variant_free(CtVariant *variant);
+/* The variant without what is attached to it; `variant` itself where nothing is. */
+const CtVariant *ct_epilogue_variant_base(const CtVariant *variant);
+/* Whether the stages attached to the variant are maps for these nodes, all that it covers. */
+gboolean ct_epilogue_variant_fits(const CtVariant *variant, const CtNode *nodes);
+
+G_END_DECLS

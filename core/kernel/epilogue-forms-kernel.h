@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The forms of <cornerturn/kit/kernel.h> where a file of kernels is included for an epilogue: each
+ * map becomes a struct NAME_epilogue, in the namespace of its stage. The other forms become
+ * nothing. */
+#pragma once
+
+#include <cornerturn/kit/convert-kernel.h>
+#include <cornerturn/kit/epilogue-struct.h>
+#include <cornerturn/kit/functions-kernel.h>
+
+/* Whether the element that is stored at `to` is valid: others are zeroed later, and not counted. */
+__device__ inline bool
+ct_epilogue_is_valid(const CtEpilogueValidity &of, const void *to)
+{
+    if (!of.validity)
+        return true;
+    int64 rest = (const uint8 *)to - of.first, at = 0;
+    for (uint32 a = 0; a < of.n_axes; a++) {
+        at += rest / of.axes[a].stride * of.axes[a].validity;
+        rest %= of.axes[a].stride;
+    }
+    return of.validity[at];
+}
+
+template <typename Number>
+__device__ inline void
+ct_epilogue_keep(Number &)
+{
+}
+
+__device__ inline void
+ct_epilogue_keep(ct_f32 &x)
+{
+    ct_keep(x);
+}
+
+__device__ inline void
+ct_epilogue_keep(ct_f64 &x)
+{
+    ct_keep(x);
+}
+
+/* The element, whose numbers the compiler takes as they are: it joins no operation that has made
+ * them with one that uses them. */
+template <typename Element>
+__device__ inline Element
+ct_epilogue_made(Element x)
+{
+    auto parts = ct_parts_of(x);
+    ct_epilogue_keep(parts.re);
+    ct_epilogue_keep(parts.im);
+    ct_put_parts(x, parts);
+    return x;
+}
+
+/* `call_` adds to ct_own_count what it counts. */
+#define CT_EPILOGUE_MAP(name_, settings_, call_)                                                   \
+    struct name_##_epilogue {                                                                      \
+        settings_ ct_own_settings;                                                                 \
+        uint64 *ct_own_counter;                                                                    \
+        template <typename Out, typename In>                                                       \
+        __device__ __forceinline__ Out                                                             \
+        make(In ct_own_in, uint32 &ct_own_count) const                                             \
+        {                                                                                          \
+            const ct_x ct_own_x = ct_convert<ct_x>(ct_epilogue_made(ct_own_in));                   \
+            ct_y ct_own_y;                                                                         \
+            call_;                                                                                 \
+            return ct_convert<Out>(ct_own_y);                                                      \
+        }                                                                                          \
+    };
+
+#define CT_MAP(name_, settings_)                                                                   \
+    CT_EPILOGUE_MAP(name_, settings_,                                                              \
+                    ((void)ct_own_count, name_(&ct_own_settings, &ct_own_x, &ct_own_y)))
+#define CT_COUNTED_MAP(name_, settings_)                                                           \
+    CT_EPILOGUE_MAP(name_, settings_, uint32 ct_own_now = 0;                                       \
+                    name_(&ct_own_settings, &ct_own_x, &ct_own_y, &ct_own_now);                    \
+                    ct_own_count += ct_own_now)
+
+#define CT_TABLE_MAP(name_, settings_)
+#define CT_GROUP(name_, settings_, n_x_, n_y_)
+#define CT_FOLD(name_, settings_, state_, samples_)
+#define CT_WINDOW(name_, settings_)
+#define CT_SHIFT_SUM(name_, settings_)
+#define CT_TABLE_SHIFT_SUM(name_, settings_)
+#define CT_JOIN(name_, settings_)
+#define CT_MARKED_JOIN(name_, settings_)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Storing elements through the stages that are attached behind a kernel
+ * (cornerturn/kit/epilogue.h). */
+#pragma once
+
+#include "cornerturn/kernel.h"
+
+#ifdef CT_EPILOGUE
+#include "cornerturn/epilogue.h"
+#else
+struct CtEpilogueSettings {
+    int none;
+};
+
+template <typename Made> using CtStored = Made;
+
+struct CtEpilogue {
+    __device__ explicit CtEpilogue(const CtEpilogueSettings &)
+    {
+    }
+    template <typename Made>
+    __device__ void
+    store(void *to, Made made)
+    {
+        *(Made *)to = made;
+    }
+    __device__ void
+    end()
+    {
+    }
+};
+#endif

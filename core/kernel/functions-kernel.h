@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The functions that kernels of <cornerturn/kit/kernel.h> may call, on devices. */
+#pragma once
+
+#include "cornerturn/kernel.h"
+
+typedef int8 int8_t;
+typedef uint8 uint8_t;
+typedef int16 int16_t;
+typedef uint16 uint16_t;
+typedef int32 int32_t;
+typedef uint32 uint32_t;
+typedef int64 int64_t;
+typedef uint64 uint64_t;
+
+#define CT_KERNEL __device__ __forceinline__
+
+__device__ inline float
+ct_multiply_add(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+
+__device__ inline double
+ct_multiply_add(double a, double b, double c)
+{
+    return fma(a, b, c);
+}
+
+/* A sum with 1.5 · 2^23 has no fractional bits, and is rounded once. */
+__device__ inline float
+ct_round_scaled(float x, float scale)
+{
+    return fmaf(x, scale, 0x1.8p23f) - 0x1.8p23f;
+}
+
+__device__ inline float
+ct_absolute(float x)
+{
+    return fabsf(x);
+}
+
+__device__ inline double
+ct_absolute(double x)
+{
+    return fabs(x);
+}

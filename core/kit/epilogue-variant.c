@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Variants with stages attached behind them: the variant itself, with an epilogue. */
+#include "epilogue-private.h"
+
+#include <string.h>
+
+/* What `form` of such a variant points to. */
+typedef struct {
+    CtVariant variant;
+    const CtVariant *base; /* with no stage attached */
+    guint n_own;           /* stages that the base covers */
+    guint n_attached;
+    const CtForm **forms; /* [n_attached] */
+    const char **covers;
+    CtRow *rows;
+} Attachment;
+
+typedef struct {
+    const CtVariant *base;
+    gpointer state; /* the base's */
+    CtEpilogue *epilogue;
+} State;
+
+/* ---- the functions ---- */
+
+static void
+finish(gpointer state)
+{
+    State *self = state;
+    if (self->state && self->base->finish)
+        self->base->finish(self->state);
+    ct_epilogue_free(self->epilogue);
+    g_free(self);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    const Attachment *of = prepare->variant->form;
+    const CtNode *attached = &prepare->nodes[of->n_own];
+    State *self = *state = g_new0(State, 1);
+    guint n_counters = 0;
+    for (guint k = 0; k < of->n_own; k++)
+        if (prepare->nodes[k].stage->counters)
+            n_counters += g_strv_length((char **)prepare->nodes[k].stage->counters);
+    self->base = of->base;
+    self->epilogue =
+        ct_epilogue_new(of->forms, attached, of->n_attached, attached[-1].outputs[0].type,
+                        n_counters, &prepare->outputs[0], error);
+    if (!self->epilogue)
+        return FALSE;
+    CtPrepare own = *prepare;
+    own.variant = of->base;
+    own.n_nodes = of->n_own;
+    own.epilogue = self->epilogue;
+    const gboolean good = of->base->prepare(&own, &self->state, error);
+    prepare->scratch_bytes = own.scratch_bytes;
+    prepare->upload_bytes = own.upload_bytes;
+    prepare->n_items = own.n_items;
+    return good;
+}
+
+static gboolean
+advance(gpointer state, CtAdvance *advance, GError **error)
+{
+    const State *self = state;
+    return self->base->advance(self->state, advance, error);
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, GError **error)
+{
+    const State *self = state;
+    return self->base->work(self->state, work, error);
+}
+
+/* ---- the table ---- */
+
+static gboolean
+is_attachment(const CtVariant *variant)
+{
+    return variant->prepare == prepare;
+}
+
+/* The row of the base with the types of the attached stage's output: "ci8[time] -> cf32[time]" and
+ * "ci4|ci8{...}" give "ci8[time] -> ci4|ci8[time]". Allocated. */
+static char *
+attach_row(const char *row, const char *port)
+{
+    const char *output = strstr(row, " -> ") + strlen(" -> ");
+    const char *axes = output + strcspn(output, "[{");
+    return g_strdup_printf("%.*s%.*s%s", (int)(output - row), row, (int)strcspn(port, "[{"), port,
+                           axes);
+}
+
+static CtRow *
+attach_rows(const CtRow *rows, const char *port)
+{
+    guint n = 0;
+    while (rows[n].layouts)
+        n++;
+    CtRow *own = g_new0(CtRow, n + 1);
+    for (guint i = 0; i < n; i++)
+        own[i] = (CtRow){attach_row(rows[i].layouts, port), rows[i].efficiency};
+    return own;
+}
+
+/* Whether the stage has one input that flows and one output, of which work marks no samples. */
+static gboolean
+is_plain(const CtStage *stage)
+{
+    return stage->outputs && stage->outputs[0].name && !stage->outputs[1].name &&
+           !(stage->outputs[0].flags & CT_PORT_MARKED) &&
+           !(stage->inputs[0].flags & CT_PORT_STATIC);
+}
+
+CtVariant *
+ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form, const CtStage *stage)
+{
+    if (!(base->flags & CT_VARIANT_EPILOGUE) || form->prepare != ct_form_prepare_device ||
+        form->covers[1] || form->advance || !is_plain(stage))
+        return NULL;
+    const Attachment *before = is_attachment(base) ? base->form : NULL;
+    Attachment *self = g_new0(Attachment, 1);
+    const guint n = g_strv_length((char **)base->covers);
+    self->base = before ? before->base : base;
+    self->n_own = before ? before->n_own : n;
+    self->n_attached = n + 1 - self->n_own;
+    self->forms = g_new0(const CtForm *, self->n_attached);
+    for (guint k = 0; k + 1 < self->n_attached; k++)
+        self->forms[k] = before->forms[k];
+    self->forms[self->n_attached - 1] = form->form;
+    self->covers = g_new0(const char *, n + 2);
+    for (guint k = 0; k < n; k++)
+        self->covers[k] = base->covers[k];
+    self->covers[n] = stage->name;
+    self->rows = attach_rows(base->rows, stage->outputs[0].layout);
+    self->variant = *self->base;
+    self->variant.covers = self->covers;
+    self->variant.rows = self->rows;
+    self->variant.form = self;
+    self->variant.prepare = prepare;
+    self->variant.advance = self->base->advance ? advance : NULL;
+    self->variant.work = work;
+    self->variant.finish = finish;
+    return &self->variant;
+}
+
+void
+ct_epilogue_variant_free(CtVariant *variant)
+{
+    Attachment *self = (Attachment *)variant;
+    if (!self)
+        return;
+    for (CtRow *row = self->rows; row->layouts; row++)
+        g_free((char *)row->layouts);
+    g_free(self->rows);
+    g_free(self->covers);
+    g_free(self->forms);
+    g_free(self);
+}
+
+const CtVariant *
+ct_epilogue_variant_base(const CtVariant *variant)
+{
+    return is_attachment(variant) ? ((const Attachment *)variant->form)->base : variant;
+}
+
+gboolean
+ct_epilogue_variant_fits(const CtVariant *variant, const CtNode *nodes)
+{
+    const Attachment *self = variant->form;
+    for (guint k = 0; k < self->n_attached; k++) {
+        const CtNode *node = &nodes[self->n_own + k];
+        if (!ct_epilogue_takes(self->forms[k], node, node[-1].outputs[0].type))
+            return FALSE;
+    }
+    return TRUE;
+}

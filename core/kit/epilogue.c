@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Epilogues: the header that passes elements through the kernels of attached stages, and its
+ * argument. */
+#include "epilogue-private.h"
+#include "form-private.h"
+
+#include <cornerturn/kit/epilogue-struct.h>
+#include <string.h>
+
+/* Of the members of the argument. */
+enum { ALIGNMENT = 16 };
+
+typedef struct {
+    CtFormState form;
+    gsize settings; /* the offset of its settings in the argument, and of the address of its counter
+                     */
+    gsize counter;
+    guint n_before; /* counters of stages before it */
+} Attached;
+
+typedef struct {
+    CtEpilogue epilogue; /* its text and its headers are owned */
+    guint n;
+    Attached *attached; /* [n] */
+    guint8 *argument;   /* begins with the validity, if any stage counts */
+    gboolean counts;
+    CtEpilogueValidity validity; /* steps of the axes in the order of the layout */
+} Own;
+
+/* ---- the stages ---- */
+
+/* Chooses the kernel of a node; there may be none, for a conversion. */
+static gboolean
+choose(CtFormState *form, const CtForm *of, const CtNode *node, CtType made, GError **error)
+{
+    form->form = of;
+    form->boxes.in_type = made;
+    form->boxes.out_type = node->outputs[0].type;
+    return ct_form_choose(of, node, &form->choice, error) &&
+           ct_form_check(of, &form->choice, error) &&
+           (!form->choice.kernel || ct_form_bind(form, CT_ISA_BASELINE, 1u << CT_FORM_MAP, error));
+}
+
+gboolean
+ct_epilogue_takes(const CtForm *form, const CtNode *node, CtType made)
+{
+    CtFormState state = {0};
+    const gboolean good = choose(&state, form, node, made, NULL);
+    ct_form_clear(&state);
+    return good;
+}
+
+/* ---- the text ---- */
+
+/* Defines what the file of kernels is compiled with, and includes it. */
+static void
+add_kernels(GString *text, const CtFormState *form, guint k)
+{
+    g_autoptr(GPtrArray) defines = ct_form_defines(form, CT_DEVICE_MAP_THREADS, 1);
+    for (guint i = 0; i < defines->len; i++) {
+        g_auto(GStrv) parts = g_strsplit(defines->pdata[i], "=", 2);
+        g_string_append_printf(text, "#define %s %s\n", parts[0], parts[1] ? parts[1] : "1");
+    }
+    g_string_append_printf(text,
+                           "namespace ct_epilogue_%u {\n"
+                           "#include <cornerturn/kit/types-kernel.h>\n"
+                           "#include \"%s/%s\"\n"
+                           "}\n",
+                           k, form->form->plugin, form->kernel->file);
+    for (guint i = 0; i < defines->len; i++)
+        g_string_append_printf(text, "#undef %.*s\n", (int)strcspn(defines->pdata[i], "="),
+                               (const char *)defines->pdata[i]);
+}
+
+/* The struct that the kernel gets. */
+static void
+add_settings(GString *text, const Own *self)
+{
+    g_string_append(text, "struct CtEpilogueSettings {\n");
+    if (self->counts)
+        g_string_append_printf(text, "alignas(%d) CtEpilogueValidity validity;\n", ALIGNMENT);
+    for (guint k = 0; k < self->n; k++)
+        if (self->attached[k].form.kernel)
+            g_string_append_printf(text, "alignas(%d) ct_epilogue_%u::%s_epilogue stage%u;\n",
+                                   ALIGNMENT, k, self->attached[k].form.kernel->name, k);
+    g_string_append(text, "};\n");
+}
+
+/* The statements that make element x1 of x0, x2 of x1, and so on. */
+static void
+add_statements(GString *text, const Own *self)
+{
+    for (guint k = 0; k < self->n; k++) {
+        const CtFormState *form = &self->attached[k].form;
+        const char *type = ct_kernel_type((gint)form->boxes.out_type);
+        if (form->kernel)
+            g_string_append_printf(text,
+                                   "const auto x%u = settings.stage%u.make<%s>(x%u, now[%u]);\n",
+                                   k + 1, k, type, k, k);
+        else
+            g_string_append_printf(
+                text, "const auto x%u = ct_convert<%s>(ct_epilogue_made(x%u));\n", k + 1, type, k);
+    }
+}
+
+static char *
+write_text(const Own *self)
+{
+    GString *text = g_string_new("#pragma once\n"
+                                 "#define CT_EPILOGUE_FILE\n"
+                                 "#include <cornerturn/kit/kernel.h>\n");
+    for (guint k = 0; k < self->n; k++)
+        if (self->attached[k].form.kernel)
+            add_kernels(text, &self->attached[k].form, k);
+    add_settings(text, self);
+    const char *stored = ct_kernel_type((gint)self->attached[self->n - 1].form.boxes.out_type);
+    g_string_append_printf(text,
+                           "template <typename Made> using CtStored = %s;\n"
+                           "struct CtEpilogue {\n"
+                           "const CtEpilogueSettings &settings;\n"
+                           "uint32 counts[%u];\n"
+                           "__device__ explicit CtEpilogue(const CtEpilogueSettings &own)\n"
+                           ": settings(own), counts{} {}\n"
+                           "template <typename Made>\n"
+                           "__device__ __forceinline__ void store(void *to, Made x0)\n"
+                           "{\n"
+                           "uint32 now[%u] = {};\n",
+                           stored, self->n, self->n);
+    add_statements(text, self);
+    g_string_append_printf(text, "*(%s *)to = x%u;\n", stored, self->n);
+    if (self->counts)
+        g_string_append_printf(text,
+                               "if (ct_epilogue_is_valid(settings.validity, to))\n"
+                               "for (int k = 0; k < %u; k++)\n"
+                               "counts[k] += now[k];\n",
+                               self->n);
+    g_string_append(text, "}\n__device__ void end()\n{\n");
+    for (guint k = 0; k < self->n; k++)
+        if (self->attached[k].form.kernel && self->attached[k].form.kernel->n_counters > 0)
+            g_string_append_printf(text,
+                                   "if (counts[%u] > 0) atomicAdd(settings.stage%u.ct_own_counter, "
+                                   "(uint64)counts[%u]);\n",
+                                   k, k, k);
+    g_string_append(text, "}\n};\n");
+    return g_string_free(text, FALSE);
+}
+
+static char **
+list_headers(const Own *self)
+{
+    g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+    g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint k = 0; k < self->n; k++) {
+        const CtFormState *form = &self->attached[k].form;
+        if (!form->kernel)
+            continue;
+        char *header =
+            g_strdup_printf("/cornerturn/plugins/%s/%s", form->form->plugin, form->kernel->file);
+        if (!g_hash_table_contains(known, header))
+            g_strv_builder_add(builder, header);
+        g_hash_table_add(known, header);
+    }
+    return g_strv_builder_end(builder);
+}
+
+/* ---- the argument ---- */
+
+static gsize
+round_up(gsize bytes, gsize to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+/* Lays out the argument as add_settings() does, and writes the settings. */
+static void
+lay_out(Own *self)
+{
+    gsize bytes = self->counts ? round_up(sizeof(CtEpilogueValidity), ALIGNMENT) : 0;
+    for (guint k = 0; k < self->n; k++) {
+        Attached *attached = &self->attached[k];
+        if (!attached->form.kernel)
+            continue;
+        attached->settings = bytes;
+        attached->counter = bytes + round_up(attached->form.choice.settings_bytes, sizeof(guint64));
+        bytes = round_up(attached->counter + sizeof(guint64), ALIGNMENT);
+    }
+    self->argument = g_malloc0(MAX(bytes, ALIGNMENT));
+    for (guint k = 0; k < self->n; k++)
+        if (self->attached[k].form.kernel)
+            memcpy(self->argument + self->attached[k].settings,
+                   self->attached[k].form.choice.settings.bytes,
+                   self->attached[k].form.choice.settings_bytes);
+}
+
+/* The steps of the output's axes in its packed validity, but for the factor of lanes, the number of
+ * samples; the step of time is negative. */
+static void
+find_steps(Own *self, const CtBinding *out)
+{
+    CtEpilogueValidity *validity = &self->validity;
+    const CtLayout *layout = &out->layout;
+    validity->n_axes = layout->n_axes;
+    for (guint a = 0; a < layout->n_axes; a++) {
+        const char *name = layout->axes[a].name;
+        const gint inner = ct_layout_block_axis(layout, name);
+        const gint64 count = inner >= 0 && inner != (gint)a ? layout->axes[inner].count : 1;
+        const gboolean is_time = name == ct_axis_name("time");
+        validity->axes[a].validity =
+            count * (is_time ? -1 : ct_stream_lane_step(out->stream, name));
+    }
+}
+
+/* Sorts the axes by their strides in this block. */
+static void
+set_validity(const Own *self, const CtBlock *out)
+{
+    CtEpilogueValidity sorted = {
+        .validity = out->validity_on_device, .first = out->data, .n_axes = out->n_axes};
+    for (guint a = 0; a < out->n_axes; a++) {
+        const gint64 step = self->validity.axes[a].validity;
+        guint i = a;
+        for (; i > 0 && sorted.axes[i - 1].stride < out->stride[a]; i--)
+            sorted.axes[i] = sorted.axes[i - 1];
+        sorted.axes[i].stride = out->stride[a];
+        sorted.axes[i].validity = step < 0 ? -step : step * out->n_samples;
+    }
+    memcpy(self->argument, &sorted, sizeof sorted);
+}
+
+gpointer
+ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work)
+{
+    static guint64 none;
+    Own *self = (Own *)epilogue;
+    if (!self)
+        return &none;
+    for (guint k = 0; k < self->n; k++) {
+        const Attached *attached = &self->attached[k];
+        const guint64 *counter = work->counters + attached->n_before;
+        if (attached->form.kernel)
+            memcpy(self->argument + attached->counter, &counter, sizeof counter);
+    }
+    if (self->counts)
+        set_validity(self, &work->outputs[0]);
+    return self->argument;
+}
+
+/* ---- both ---- */
+
+void
+ct_epilogue_free(CtEpilogue *epilogue)
+{
+    Own *self = (Own *)epilogue;
+    if (!self)
+        return;
+    for (guint k = 0; k < self->n; k++)
+        ct_form_clear(&self->attached[k].form);
+    g_free(self->attached);
+    g_free(self->argument);
+    g_free((char *)self->epilogue.text);
+    g_strfreev((char **)self->epilogue.headers);
+    g_free(self);
+}
+
+CtEpilogue *
+ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, CtType made,
+                guint n_counters, const CtBinding *out, GError **error)
+{
+    Own *self = g_new0(Own, 1);
+    self->n = n_nodes;
+    self->attached = g_new0(Attached, n_nodes);
+    for (guint k = 0; k < n_nodes; k++) {
+        const CtStage *stage = nodes[k].stage;
+        CtFormState *form = &self->attached[k].form;
+        if (!choose(form, forms[k], &nodes[k], made, error)) {
+            ct_epilogue_free(&self->epilogue);
+            return NULL;
+        }
+        self->counts |= form->kernel && form->kernel->n_counters > 0;
+        self->attached[k].n_before = n_counters;
+        n_counters += stage->counters ? g_strv_length((char **)stage->counters) : 0;
+        made = nodes[k].outputs[0].type;
+    }
+    lay_out(self);
+    find_steps(self, out);
+    self->epilogue.text = write_text(self);
+    self->epilogue.headers = (const char *const *)list_headers(self);
+    return &self->epilogue;
+}
