@@ -204,19 +204,18 @@ take_gaps(CtArrayPart *part, CtSidecar *sidecar, const char *lanes)
 static gdouble
 seconds_after(const CtStream *from, const CtStream *stream)
 {
-    const gdouble whole = from->epoch == CT_NO_EPOCH || stream->epoch == CT_NO_EPOCH
-                              ? 0
-                              : (gdouble)(stream->epoch - from->epoch);
-    return whole + (gdouble)stream->start * (gdouble)stream->rate_den / (gdouble)stream->rate_num;
+    return (gdouble)(stream->epoch - from->epoch) +
+           (gdouble)stream->start * (gdouble)stream->rate_den / (gdouble)stream->rate_num;
 }
 
-/* Checks that the header's start is that of PATH.json. */
+/* Checks that the header's start is that of PATH.json. Without an epoch they may count from
+ * different moments. */
 static gboolean
 check_start(const CtArrayPart *part, const CtStream *header, GError **error)
 {
     const CtStream *stream = &part->stream;
-    if (header->rate_num == 0 || !part->file.has_start ||
-        (header->epoch == CT_NO_EPOCH) != (stream->epoch == CT_NO_EPOCH))
+    if (header->rate_num == 0 || !part->file.has_start || header->epoch == CT_NO_EPOCH ||
+        stream->epoch == CT_NO_EPOCH)
         return TRUE;
     /* A tick more, for the header's start is a whole number of its ticks. */
     const gdouble late = seconds_after(stream, header) - seconds_after(stream, stream);

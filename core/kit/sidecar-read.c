@@ -17,6 +17,9 @@
 typedef struct {
     const char *path;
     yaml_document_t document;
+    /* The first value that is not what its key wants, and what that is; NULL if there is none. */
+    const yaml_node_t *wrong;
+    const char *wrong_key, *wanted;
 } Json;
 
 static gboolean
@@ -39,9 +42,16 @@ n_items(const yaml_node_t *list)
     return list->data.sequence.items.top - list->data.sequence.items.start;
 }
 
-/* The value of a key; NULL if there is none of that kind. */
+static gboolean
+is_null(const yaml_node_t *node)
+{
+    return node->type == YAML_SCALAR_NODE && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+           strcmp((const char *)node->data.scalar.value, "null") == 0;
+}
+
+/* The value of a key; NULL if there is none, or null. */
 static yaml_node_t *
-value(Json *json, yaml_node_t *map, const char *key, yaml_node_type_t type)
+any_value(Json *json, yaml_node_t *map, const char *key)
 {
     if (!map || map->type != YAML_MAPPING_NODE)
         return NULL;
@@ -51,8 +61,32 @@ value(Json *json, yaml_node_t *map, const char *key, yaml_node_type_t type)
         yaml_node_t *found = yaml_document_get_node(&json->document, pair->value);
         if (name->type == YAML_SCALAR_NODE &&
             strcmp((const char *)name->data.scalar.value, key) == 0)
-            return found->type == type ? found : NULL;
+            return is_null(found) ? NULL : found;
     }
+    return NULL;
+}
+
+static void
+note_wrong(Json *json, const yaml_node_t *found, const char *key, const char *wanted)
+{
+    if (json->wrong)
+        return;
+    json->wrong = found;
+    json->wrong_key = key;
+    json->wanted = wanted;
+}
+
+/* The value of a key; NULL if there is none of that kind. */
+static yaml_node_t *
+value(Json *json, yaml_node_t *map, const char *key, yaml_node_type_t type)
+{
+    static const char *const kinds[] = {[YAML_SCALAR_NODE] = "a text or number",
+                                        [YAML_SEQUENCE_NODE] = "a list",
+                                        [YAML_MAPPING_NODE] = "a mapping"};
+    yaml_node_t *found = any_value(json, map, key);
+    if (!found || found->type == type)
+        return found;
+    note_wrong(json, found, key, kinds[type]);
     return NULL;
 }
 
@@ -68,7 +102,7 @@ read_real(const char *text, gdouble *number)
 {
     char *end;
     const gdouble read = text ? g_ascii_strtod(text, &end) : 0;
-    if (!text || end == text || *end != '\0')
+    if (!text || end == text || *end != '\0' || !isfinite(read))
         return FALSE;
     *number = read;
     return TRUE;
@@ -78,6 +112,37 @@ static gboolean
 read_integer(const char *text, gint64 *number)
 {
     return text && g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, number, NULL);
+}
+
+/* Reads the number of a key, which may be missing; returns whether it is there. */
+static gboolean
+integer_value(Json *json, yaml_node_t *map, const char *key, gint64 *number)
+{
+    const yaml_node_t *found = value(json, map, key, YAML_SCALAR_NODE);
+    const gboolean good = found && read_integer((const char *)found->data.scalar.value, number);
+    if (found && !good)
+        note_wrong(json, found, key, "a whole number");
+    return good;
+}
+
+static gboolean
+real_value(Json *json, yaml_node_t *map, const char *key, gdouble *number)
+{
+    const yaml_node_t *found = value(json, map, key, YAML_SCALAR_NODE);
+    const gboolean good = found && read_real((const char *)found->data.scalar.value, number);
+    if (found && !good)
+        note_wrong(json, found, key, "a number");
+    return good;
+}
+
+static gboolean
+truth_value(Json *json, yaml_node_t *map, const char *key)
+{
+    const yaml_node_t *found = value(json, map, key, YAML_SCALAR_NODE);
+    const char *text = found ? (const char *)found->data.scalar.value : "false";
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        note_wrong(json, found, key, "true or false");
+    return strcmp(text, "true") == 0;
 }
 
 static gboolean
@@ -109,9 +174,14 @@ read_texts(Json *json, yaml_node_t *list)
     return g_steal_pointer(&texts);
 }
 
+/* Reads a list of indices, or `all`. */
 static CtLabels *
 read_pairs(Json *json, yaml_node_t *list, CtLabels *names)
 {
+    if (list->type == YAML_SCALAR_NODE && strcmp((char *)list->data.scalar.value, "all") == 0)
+        return ct_labels_new_pairs(names, NULL, 0);
+    if (list->type != YAML_SEQUENCE_NODE)
+        return NULL;
     const guint n = n_items(list) / 2;
     if (n_items(list) % 2 != 0)
         return NULL;
@@ -135,13 +205,10 @@ read_labels(Json *json, yaml_node_t *map, CtAxis *axis, GError **error)
     if (!list)
         return TRUE;
     g_autoptr(GPtrArray) texts = read_texts(json, list);
-    yaml_node_t *pairs = value(json, map, "pairs", YAML_SEQUENCE_NODE);
+    yaml_node_t *pairs = any_value(json, map, "pairs");
     if (texts) {
         g_autoptr(CtLabels) names = ct_labels_new((const char *const *)texts->pdata, texts->len);
-        axis->labels = pairs ? read_pairs(json, pairs, names)
-                       : g_strcmp0(text_value(json, map, "pairs"), "all") == 0
-                           ? ct_labels_new_pairs(names, NULL, 0)
-                           : ct_labels_ref(names);
+        axis->labels = pairs ? read_pairs(json, pairs, names) : ct_labels_ref(names);
     }
     if (axis->labels && (gint64)ct_labels_count(axis->labels) == axis->length)
         return TRUE;
@@ -154,7 +221,7 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
 {
     const char *name = text_value(json, map, "name");
     gint64 length;
-    if (!name || !read_integer(text_value(json, map, "length"), &length) || length < 0)
+    if (!name || !integer_value(json, map, "length", &length) || length < 0)
         return malformed(json, map->start_mark, error, "wants a name and a length of each axis");
     if (strcmp(name, "complex") == 0)
         return TRUE;
@@ -173,8 +240,8 @@ read_axis(Json *json, yaml_node_t *map, CtStream *stream, GError **error)
     coordinate->parent = parent ? ct_axis_name(parent) : NULL;
     yaml_node_t *table = value(json, map, "table", YAML_SEQUENCE_NODE);
     if (table ? !read_table(json, table, coordinate)
-              : !read_real(text_value(json, map, "first"), &coordinate->first) ||
-                    !read_real(text_value(json, map, "step"), &coordinate->step))
+              : !real_value(json, map, "first", &coordinate->first) ||
+                    !real_value(json, map, "step", &coordinate->step))
         return malformed(json, map->start_mark, error,
                          "wants first and step, or a table, of an axis with a unit");
     return TRUE;
@@ -200,7 +267,13 @@ static gboolean
 read_clock(Json *json, yaml_node_t *root, CtStream *stream, GError **error)
 {
     yaml_node_t *rate = value(json, root, "ticks_per_second", YAML_SEQUENCE_NODE);
+    const gboolean has_ticks =
+        integer_value(json, root, "ticks_per_sample", &stream->ticks_per_sample);
+    const gboolean has_start = integer_value(json, root, "start", &stream->start);
     stream->epoch = CT_NO_EPOCH;
+    if (has_ticks && stream->ticks_per_sample < 1)
+        return malformed(json, any_value(json, root, "ticks_per_sample")->start_mark, error,
+                         "wants ticks_per_sample above 0");
     if (!rate)
         return TRUE;
     const char *parts[2] = {NULL, NULL};
@@ -208,12 +281,10 @@ read_clock(Json *json, yaml_node_t *root, CtStream *stream, GError **error)
         if (item(json, rate, i)->type == YAML_SCALAR_NODE)
             parts[i] = (const char *)item(json, rate, i)->data.scalar.value;
     if (!read_integer(parts[0], &stream->rate_num) || !read_integer(parts[1], &stream->rate_den) ||
-        !read_integer(text_value(json, root, "ticks_per_sample"), &stream->ticks_per_sample) ||
-        !read_integer(text_value(json, root, "start"), &stream->start) || stream->rate_num < 1 ||
-        stream->rate_den < 1 || stream->ticks_per_sample < 1)
+        !has_ticks || !has_start || stream->rate_num < 1 || stream->rate_den < 1)
         return malformed(json, rate->start_mark, error,
                          "wants ticks_per_second as a fraction, with ticks_per_sample and start");
-    read_integer(text_value(json, root, "epoch"), &stream->epoch);
+    integer_value(json, root, "epoch", &stream->epoch);
     return TRUE;
 }
 
@@ -260,7 +331,7 @@ read_observation(Json *json, yaml_node_t *root, CtStream *stream, GError **error
     facts.source = text_value(json, map, "source");
     facts.project = text_value(json, map, "project");
     facts.observer = text_value(json, map, "observer");
-    read_integer(text_value(json, map, "start"), &facts.start);
+    integer_value(json, map, "start", &facts.start);
     yaml_node_t *names = value(json, map, "polarisations", YAML_SEQUENCE_NODE);
     g_autoptr(GPtrArray) texts = names ? read_texts(json, names) : g_ptr_array_new();
     if (!texts)
@@ -308,7 +379,7 @@ read_root(Json *json, CtStream *stream, CtLayout *layout, GError **error)
             return malformed(json, axes->start_mark, error,
                              "has a table of another length than its axis, or an axis "
                              "whose parent is none, or has one itself");
-    stream->has_frequency = read_real(text_value(json, root, "frequency"), &stream->frequency);
+    stream->has_frequency = real_value(json, root, "frequency", &stream->frequency);
     return read_observation(json, root, stream, error) && read_clock(json, root, stream, error);
 }
 
@@ -409,11 +480,10 @@ static gboolean
 read_validity(Json *json, CtStream *stream, CtSidecar *facts, GError **error)
 {
     yaml_node_t *root = yaml_document_get_root_node(&json->document);
-    const char *interrupted = text_value(json, root, "interrupted");
     yaml_node_t *validity = value(json, root, "validity", YAML_MAPPING_NODE);
     yaml_node_t *axes = value(json, validity, "axes", YAML_SEQUENCE_NODE);
     yaml_node_t *invalid = value(json, validity, "invalid_samples", YAML_SEQUENCE_NODE);
-    facts->interrupted = g_strcmp0(interrupted, "true") == 0;
+    facts->interrupted = truth_value(json, root, "interrupted");
     for (guint i = 0; axes && i < n_items(axes); i++) {
         const yaml_node_t *node = item(json, axes, i);
         const gint axis = node->type == YAML_SCALAR_NODE
@@ -426,6 +496,16 @@ read_validity(Json *json, CtStream *stream, CtSidecar *facts, GError **error)
     }
     return read_gaps(json, validity, stream, facts, error) &&
            (facts->gaps || !invalid || read_invalid(json, invalid, facts, error));
+}
+
+/* Fails if a key was there, but of another kind than it wants, and so was read as missing. */
+static gboolean
+check_kinds(const Json *json, GError **error)
+{
+    if (!json->wrong)
+        return TRUE;
+    g_autofree char *what = g_strdup_printf("wants %s for %s", json->wanted, json->wrong_key);
+    return malformed(json, json->wrong->start_mark, error, what);
 }
 
 /* Reads a file to memory; *text is NULL if there is no file. */
@@ -485,7 +565,7 @@ ct_sidecar_read(const char *array_path, gint64 bytes, CtStream *stream, CtSideca
     facts->layout = g_new0(CtLayout, 1);
     const gboolean good = check_array(&json, bytes, error) &&
                           read_root(&json, stream, facts->layout, error) &&
-                          read_validity(&json, stream, facts, error);
+                          read_validity(&json, stream, facts, error) && check_kinds(&json, error);
     yaml_document_delete(&json.document);
     return good;
 }

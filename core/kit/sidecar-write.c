@@ -120,12 +120,15 @@ add_axis(CtJson *json, const CtStream *stream, const CtLayoutAxis *layout_axis, 
 static void
 add_clock(CtJson *json, const CtStream *stream)
 {
-    if (stream->rate_num == 0)
+    if (ct_stream_axis(stream, "time") < 0 && stream->rate_num == 0)
         return;
     const gint64 rate[] = {stream->rate_num, stream->rate_den};
-    ct_json_add_integers(json, "ticks_per_second", rate, G_N_ELEMENTS(rate));
+    if (stream->rate_num)
+        ct_json_add_integers(json, "ticks_per_second", rate, G_N_ELEMENTS(rate));
     ct_json_add_integer(json, "ticks_per_sample", stream->ticks_per_sample);
     ct_json_add_integer(json, "start", stream->start);
+    if (stream->rate_num == 0)
+        return;
     ct_json_add_real(json, "sample_rate", ct_stream_sample_rate(stream));
     if (stream->epoch == CT_NO_EPOCH)
         return;

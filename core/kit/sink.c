@@ -341,6 +341,21 @@ cut_block(const CtBinding *input, const CtBlock *block, gint64 first, gint64 n)
     return cut;
 }
 
+gint64
+ct_sink_n_invalid(const CtSinkFile *file, const CtBlock *block)
+{
+    const CtStream *stream = file->input->stream;
+    const gint64 n_lanes = ct_stream_n_lanes(stream);
+    gint64 n_elements = 1, n = 0;
+    for (guint a = 0; a < stream->n_axes; a++)
+        if (strcmp(stream->axes[a].name, "time") != 0)
+            n_elements *= stream->axes[a].length;
+    for (gint64 lane = 0; block->validity && lane < n_lanes; lane++)
+        for (gint64 t = 0; t < block->n_samples; t++)
+            n += !block->validity[lane * block->validity_stride + t];
+    return n_lanes > 0 ? n * (n_elements / n_lanes) : 0;
+}
+
 gboolean
 ct_sink_work(gpointer state, const CtWork *work, GError **error)
 {

@@ -118,7 +118,9 @@ class Sink(recordings.RecordingTest):
                 ({"ticks_per_second": [17000000, 32], "start": 7}, "2022-06-29-01:30:00", 7, None),
                 ({"ticks_per_second": [1000000, 3], "start": 10**6 * 90000},
                  "2022-07-02-04:30:00", 0, None),
-                ({"epoch": None, "start": 9}, None, 9, None)):
+                ({"epoch": None, "start": 9}, None, 9, None),
+                ({"epoch": None, "ticks_per_second": [200000000, 1], "ticks_per_sample": 1024,
+                  "start": 5000001}, None, 0, None)):
             with self.subTest(clock):
                 self.put("ci8", [("time", 20), ("pol", 2)], clock)
                 self.convert({"stage": "dada.sink", "path": "out.dada"})

@@ -72,6 +72,25 @@ class Sidecars(graphs.GraphTest):
         self.assertIn("'ticks_per_sample': wants 'start' beside it, for that of in.npy.json counts "
                       "ticks of which a sample has 50", error)
 
+    def test_ticks_without_a_clock(self):
+        """Samples without a clock have ticks, too: streams that files cut in two stay aligned."""
+        np.save(self.folder / "in.npy", np.arange(100, dtype=np.float32))
+        parts = {name: {"stage": "select", "from": "in", "ticks": ticks}
+                 for name, ticks in (("early", [10, 20]), ("late", [15, 25]))}
+        join = {"both": {"stage": "stack", "from": ["early", "late"], "axis": "station"}}
+        self.run_graph({
+            "in": {"stage": "file.source", "path": "in.npy", "layout": "f32[time]"}, **parts, **join,
+            "whole": {"stage": "file.sink", "from": "both", "path": "whole.npy"},
+            **{f"{name}-out": {"stage": "file.sink", "from": name, "path": f"{name}.npy"}
+               for name in parts}})
+        self.run_graph({
+            **{name: {"stage": "file.source", "path": f"{name}.npy"} for name in parts}, **join,
+            "cut": {"stage": "file.sink", "from": "both", "path": "cut.npy"}})
+        np.testing.assert_array_equal(np.load(self.folder / "cut.npy"),
+                                      np.load(self.folder / "whole.npy"))
+        beside = json.loads((self.folder / "cut.npy.json").read_text())
+        self.assertEqual((beside["ticks_per_sample"], beside["start"]), (1, 10))
+
     AXES = [{"name": "time", "length": 8}, {"name": "pol", "length": 2}]
 
     def test_losses(self):
@@ -368,7 +387,21 @@ class Sidecars(graphs.GraphTest):
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "bytes": "many"}',
                  "1:61: wants the array's length in bytes"),
                 ('{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_second": [1]}',
-                 "1:72: wants ticks_per_second as a fraction, with ticks_per_sample and start")):
+                 "1:72: wants ticks_per_second as a fraction, with ticks_per_sample and start"),
+                ('{"layout": "f32[time]", "type": "f32", "axes": [], "ticks_per_sample": 0}',
+                 "1:72: wants ticks_per_sample above 0"),
+                # A key that is there, but of another kind, is not as good as none.
+                *(('{"layout": "f32[time]", "type": "f32", "axes": [], ' + key,
+                   f"1:{52 + key.rindex(':') + 2}: wants {wanted}") for key, wanted in (
+                      ('"validity": [3]}', "a mapping for validity"),
+                      ('"validity": {"gaps": 3}}', "a list for gaps"),
+                      ('"bytes": [16]}', "a text or number for bytes"),
+                      ('"ticks_per_second": 10}', "a list for ticks_per_second"),
+                      ('"frequency": "150 MHz"}', "a number for frequency"),
+                      ('"frequency": "nan"}', "a number for frequency"),
+                      ('"start": 0.5}', "a whole number for start"),
+                      ('"interrupted": 1}', "true or false for interrupted"),
+                      ('"observation": "Crab"}', "a mapping for observation")))):
             with self.subTest(text):
                 (self.folder / "in.npy.json").write_text(text)
                 error = self.fail_graph(copy_stages("f32[time]"))

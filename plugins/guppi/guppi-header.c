@@ -250,10 +250,11 @@ read_time(const Cards *cards, GuppiHeader *header, GError **error)
     return TRUE;
 }
 
-/* The largest rate, so that 64 bits can hold 1024 ticks of it, in microhertz. */
+/* The largest rate; the fractions below have numbers of which 64 bits can hold 1024 ticks. */
 #define MOST_HERTZ 4e9
 
-/* The rate as the fraction that `text` stands for, or to a microhertz if that has large numbers. */
+/* The rate as the fraction that `text` stands for or, if that has large numbers, the simplest one
+ * that has the same 15 digits: 10/3 for 3.3333333333333333. */
 static void
 set_rate(GuppiHeader *header, const char *text)
 {
@@ -262,8 +263,11 @@ set_rate(GuppiHeader *header, const char *text)
         rate.value = 0;
     const gboolean is_exact = rate.denominator > 0 && rate.numerator < (gint64)1 << 52;
     const gboolean fits = rate.value >= 1e-3 && rate.value <= MOST_HERTZ;
-    header->rate_num = !fits ? 0 : is_exact ? rate.numerator : llround(rate.value * 1e6);
-    header->rate_den = is_exact ? rate.denominator : 1000000;
+    header->rate_num = fits ? rate.numerator : 0;
+    header->rate_den = rate.denominator;
+    if (fits && !is_exact)
+        ct_quantity_approximate(rate.value, 1e-15 * rate.value, &header->rate_num,
+                                &header->rate_den);
 }
 
 /* The rate is the width of a channel, which is written exactly, if TBIN says the same; with an

@@ -219,8 +219,9 @@ add_band(GString *cards, const CtSinkFile *file, const Voltages *voltages)
 {
     const gdouble rate = ct_stream_sample_rate(&file->stream);
     gdouble step = voltages->has_frequency ? voltages->step : rate;
-    /* Differences of frequencies have fewer digits than the rate. */
-    if (fabs(fabs(step) - rate) <= 1e-10 * rate)
+    /* Differences of frequencies have fewer digits than the rate: of both, the last one is rounded.
+     */
+    if (fabs(fabs(step) - rate) <= 1e-10 * rate + 0x1p-51 * fabs(voltages->centre))
         step = copysign(rate, step);
     if (voltages->has_frequency)
         add_real(cards, "OBSFREQ", voltages->centre / 1e6);

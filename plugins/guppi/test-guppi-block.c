@@ -79,7 +79,7 @@ test_rate(void)
         {{"OBSBW   = 0", "CHAN_BW = -0.5", "TBIN    = 2E-06"}, 500000, 1},
         {{"OBSBW   = 0", "TBIN    = 0.004"}, 250, 1},
         {{"OBSBW   = 4", "TBIN    = 0.00000075"}, 4000000, 3}, /* oversampled by 4/3 */
-        {{"OBSBW   = 4", "TBIN    = 7.4999999999999999e-07"}, 1333333333333, 1000000},
+        {{"OBSBW   = 4", "TBIN    = 7.4999999999999999e-07"}, 4000000, 3},
     };
     for (guint i = 0; i < G_N_ELEMENTS(rates); i++) {
         g_autoptr(GError) error = NULL;

@@ -166,6 +166,18 @@ class Sink(recordings.RecordingTest):
                     _, beside = self.read_back({"stage": "guppi.source", "path": "out.raw"})
                     self.assertEqual(beside["ticks_per_second"], [1000000, 3])
 
+    def test_slow_rates(self):
+        """Rates of some hertz that are no short decimals come back, also without PATH.json."""
+        for rate in ([10, 3], [5859375, 2097152], [1000, 7]):
+            with self.subTest(rate):
+                self.put("ci8", [("time", 20), {**CHANNELS, "length": 2, "step": rate[0] / rate[1]},
+                                 ("pol", 2)], {"ticks_per_second": rate, "start": 0})
+                self.convert({"stage": "guppi.sink", "path": "out.raw"})
+                self.check_same({"stage": "guppi.source", "path": "out.raw"})
+                (self.folder / "out.raw.json").unlink()
+                _, beside = self.read_back({"stage": "guppi.source", "path": "out.raw"})
+                self.assertEqual(beside["ticks_per_second"], rate)
+
     def test_validity(self):
         """DROPBLK is the part of a block that is invalid; blocks of which all is are invalid again."""
         gaps = {"axes": ["station"], "valid": 0.9, "invalid_samples": [28, 20],

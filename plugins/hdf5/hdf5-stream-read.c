@@ -188,8 +188,13 @@ static gboolean
 read_clock(CtArrayFile *array, hid_t data, CtStream *stream, GError **error)
 {
     gint64 rate[2], ticks;
-    if (H5Aexists(data, "ticks_per_second") <= 0)
+    if (H5Aexists(data, "ticks_per_second") <= 0) {
+        /* Samples without a clock have ticks as well. Attributes of others are not these two. */
+        if (hdf5_get(data, "ticks_per_sample", H5T_NATIVE_INT64, &ticks, 0) && ticks > 0 &&
+            hdf5_get(data, "start", H5T_NATIVE_INT64, &stream->start, 0))
+            stream->ticks_per_sample = ticks;
         return TRUE;
+    }
     if (!hdf5_get(data, "ticks_per_second", H5T_NATIVE_INT64, rate, G_N_ELEMENTS(rate)) ||
         !hdf5_get(data, "ticks_per_sample", H5T_NATIVE_INT64, &ticks, 0) ||
         !hdf5_get(data, "start", H5T_NATIVE_INT64, &stream->start, 0) || rate[0] < 1 ||

@@ -166,12 +166,12 @@ describe(hid_t data, const CtStream *stream, const CtLayout *layout)
         (stream->has_frequency &&
          !hdf5_set(data, "frequency", H5T_NATIVE_DOUBLE, &stream->frequency, 0)))
         return FALSE;
-    return stream->rate_num == 0 ||
-           (hdf5_set(data, "ticks_per_second", H5T_NATIVE_INT64, rate, G_N_ELEMENTS(rate)) &&
-            hdf5_set(data, "ticks_per_sample", H5T_NATIVE_INT64, &stream->ticks_per_sample, 0) &&
-            hdf5_set(data, "start", H5T_NATIVE_INT64, &stream->start, 0) &&
-            (stream->epoch == CT_NO_EPOCH ||
-             hdf5_set(data, "epoch", H5T_NATIVE_INT64, &stream->epoch, 0)));
+    return (stream->rate_num == 0 ||
+            hdf5_set(data, "ticks_per_second", H5T_NATIVE_INT64, rate, G_N_ELEMENTS(rate))) &&
+           hdf5_set(data, "ticks_per_sample", H5T_NATIVE_INT64, &stream->ticks_per_sample, 0) &&
+           hdf5_set(data, "start", H5T_NATIVE_INT64, &stream->start, 0) &&
+           (stream->rate_num == 0 || stream->epoch == CT_NO_EPOCH ||
+            hdf5_set(data, "epoch", H5T_NATIVE_INT64, &stream->epoch, 0));
 }
 
 /* The samples and time come first: their places are in the first page of the file. */

@@ -118,8 +118,8 @@ class Own(Case):
         source = {"stage": "file.source", "path": "in.npy", "layout": "[time channel]"}
         facts = self.check({"in": {**source, "frequencies": [1e6, 2e6, 4e6, 8.1e6]}}, "in")
         self.assertEqual(facts["axes"][1]["table"], [1e6, 2e6, 4e6, 8.1e6])
-        facts = self.check({"in": source}, "in")
-        self.assertIsNone(facts["ticks_per_second"])
+        facts = self.check({"in": {**source, "start": 5}}, "in")
+        self.assertEqual((facts["ticks_per_second"], facts["ticks_per_sample"], facts["start"]), (None, 1, 5))
         self.check({"in": {**source, "layout": "[station channel]"}}, "in")
         facts = self.check({"in": {**source, "sample_rate": "10 Hz", "ticks_per_sample": 3,
                                    "first_frequency": "50 MHz", "epoch": "2022-06-29T01:30:00Z"}}, "in")

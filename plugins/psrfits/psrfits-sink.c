@@ -301,6 +301,19 @@ note_valid(const CtSinkFile *file, const CtBlock *block, gint64 t, gint64 n)
     }
 }
 
+/* Takes back what invalid samples of a block, which are 0, have added to the counter. */
+static void
+uncount_invalid(CtSinkFile *file, const CtBlock *block)
+{
+    const Sink *sink = file->self;
+    const PsrfitsElements *elements = &sink->elements;
+    guint64 of_zero = 0;
+    ct_filterbank_level(-elements->offset / elements->scale, elements->least, elements->most,
+                        &of_zero);
+    if (of_zero && elements->bits < 32)
+        file->counters[CLIPPED] -= (guint64)ct_sink_n_invalid(file, block);
+}
+
 static gboolean
 write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
 {
@@ -322,6 +335,7 @@ write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
         if (sink->filled == sink->shape.row_samples && !write_row(file, error))
             return FALSE;
     }
+    uncount_invalid(file, block);
     return TRUE;
 }
 

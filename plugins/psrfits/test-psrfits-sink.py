@@ -170,6 +170,21 @@ class Sink(graphs.GraphTest):
                 np.testing.assert_array_equal(found["DAT_FREQ"][0], 1400 + np.arange(24)[::step])
                 self.assertEqual(header["CHAN_BW"], step)
 
+    def test_clipped_are_valid(self):
+        """Invalid samples are 0, which may be no level, but they are not counted as clipped."""
+        values = np.full((100, 3), 150, np.float32)
+        values[40:90, 1] = 0
+        values[5, 0] = 400
+        for block in (7, 100):
+            stages = self.stages(values, ["time", "channel"], {"bits": 8, "offset": 100}, {"block": {"time": block}})
+            (self.folder / "in.npy.json").write_text(json.dumps({
+                "type": "f32", "layout": "f32[time channel]",
+                "axes": [{"name": "time", "length": 100}, {"name": "channel", "length": 3}],
+                "validity": {"axes": ["channel"], "gaps": [{"lanes": [1, 1], "samples": [40, 50]}]}}))
+            stats = self.run_stages(stages)
+            node, = (node for node in stats["nodes"] if node["name"] == "out")
+            self.assertEqual(node["counters"]["clipped"], 1)
+
     def test_scale(self):
         """Levels are rounded and clipped; what they stand for is within half a step."""
         values = np.float32([-1, -0.5, 0.49, 0.5, 1.5, 2.5, 254.5, 255.49, 255.5, 300, np.nan, np.inf])

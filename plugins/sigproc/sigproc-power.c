@@ -242,6 +242,18 @@ make_levels(const SigprocPower *power, const guint8 *from)
     return clipped;
 }
 
+/* Takes back what invalid samples of a block, which are 0, have added to the counter. */
+static void
+uncount_invalid(CtSinkFile *file, const CtBlock *block)
+{
+    const SigprocPower *power = file->self;
+    const gfloat most = (gfloat)((1u << power->elements.bits) - 1);
+    guint64 of_zero = 0;
+    ct_filterbank_level(power->elements.offset, 0, most, &of_zero);
+    if (of_zero && !power->elements.is_copied)
+        file->counters[SIGPROC_CLIPPED] -= (guint64)ct_sink_n_invalid(file, block);
+}
+
 /* Packs a row of levels from bit `first` of `to` on, the first level in the lowest bits of a byte;
  * bytes are zero beforehand. */
 static void
@@ -289,6 +301,7 @@ sigproc_power_write(CtSinkFile *file, const CtBlock *block, GError **error)
                 pack_row(power, to, p * row_bits);
             }
     }
+    uncount_invalid(file, block);
     return TRUE;
 }
 

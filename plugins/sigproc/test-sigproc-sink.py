@@ -99,8 +99,11 @@ class Sink(graphs.GraphTest):
                 "out": {"stage": "sigproc.sink", "from": "in", "path": "out.fil", **(sink or {})}}
 
     def run_sink(self, *arguments, warnings=None, **more):
+        return self.run_stages(self.stages(*arguments, **more), warnings)
+
+    def run_stages(self, stages, warnings=None):
         (self.folder / "graph.yaml").write_text(json.dumps(
-            {"observation": OBSERVATION, "stages": self.stages(*arguments, **more)}))
+            {"observation": OBSERVATION, "stages": stages}))
         done = subprocess.run([graphs.COMMAND, "run", "graph.yaml", "--stats", "json"],
                               cwd=self.folder, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -152,6 +155,21 @@ class Sink(graphs.GraphTest):
                         np.testing.assert_array_equal(samples, array[..., ::step])
                         node, = (node for node in stats["nodes"] if node["name"] == "out")
                         self.assertEqual(node["counters"]["clipped"], 0)
+
+    def test_clipped_are_valid(self):
+        """Invalid samples are 0, which may be no level, but they are not counted as clipped."""
+        values = np.full((100, 3), 150, np.float32)
+        values[40:90, 1] = 0
+        values[5, 0] = 400
+        for block in (7, 100):
+            stages = self.stages(values, ["time", "channel"], {"bits": 8, "offset": -100}, {"block": {"time": block}})
+            (self.folder / "in.npy.json").write_text(json.dumps({
+                "type": "f32", "layout": "f32[time channel]",
+                "axes": [{"name": "time", "length": 100}, {"name": "channel", "length": 3}],
+                "validity": {"axes": ["channel"], "gaps": [{"lanes": [1, 1], "samples": [40, 50]}]}}))
+            stats = self.run_stages(stages)
+            node, = (node for node in stats["nodes"] if node["name"] == "out")
+            self.assertEqual(node["counters"]["clipped"], 1)
 
     def test_levels(self):
         """Offset, rounding half to even, clipping and NaN."""

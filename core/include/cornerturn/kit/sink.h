@@ -130,6 +130,9 @@ CT_EXPORT gboolean ct_sink_append(CtSinkFile *file, gconstpointer bytes, gint64 
 /* Appends `n` bytes, which the caller puts at the address returned before the next call; NULL with
  * an error. For up to some MiB at a time. */
 CT_EXPORT guint8 *ct_sink_room(CtSinkFile *file, gint64 n, GError **error);
+/* The number of elements of a block of the file's input that are invalid, and therefore zero: what
+ * a sink counts of its samples (as clipped) leaves them out. */
+CT_EXPORT gint64 ct_sink_n_invalid(const CtSinkFile *file, const CtBlock *block);
 /* Updates PATH.json.partial with file->n_samples and length: for a format that moves what is
  * written, and tells so before. */
 CT_EXPORT gboolean ct_sink_describe(CtSinkFile *file, GError **error);
