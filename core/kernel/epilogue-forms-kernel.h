@@ -8,18 +8,17 @@
 #include <cornerturn/kit/epilogue-struct.h>
 #include <cornerturn/kit/functions-kernel.h>
 
-/* Whether the element that is stored at `to` is valid: others are zeroed later, and not counted. */
-__device__ inline bool
-ct_epilogue_is_valid(const CtEpilogueValidity &of, const void *to)
+/* Whether the element that is stored at `to` is valid: others are zeroed later, and not counted.
+ * Not inlined: it would take registers from loops that have no invalid samples. */
+static __device__ __noinline__ bool
+ct_epilogue_is_valid(const CtEpilogueValidity *of, const void *to)
 {
-    if (!of.validity)
-        return true;
-    int64 rest = (const uint8 *)to - of.first, at = 0;
-    for (uint32 a = 0; a < of.n_axes; a++) {
-        at += rest / of.axes[a].stride * of.axes[a].validity;
-        rest %= of.axes[a].stride;
+    int64 rest = (const uint8 *)to - of->first, at = 0;
+    for (uint32 a = 0; a < of->n_axes; a++) {
+        at += rest / of->axes[a].stride * of->axes[a].validity;
+        rest %= of->axes[a].stride;
     }
-    return of.validity[at];
+    return of->validity[at];
 }
 
 template <typename Number>

@@ -55,7 +55,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     own.epilogue = self->epilogue;
     const gboolean good = of->base->prepare(&own, &self->state, error);
     prepare->scratch_bytes = own.scratch_bytes;
-    prepare->upload_bytes = own.upload_bytes;
+    prepare->upload_bytes = own.upload_bytes + ct_epilogue_upload_bytes(self->epilogue);
     prepare->n_items = own.n_items;
     return good;
 }
@@ -117,7 +117,7 @@ is_plain(const CtStage *stage)
 CtVariant *
 ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form, const CtStage *stage)
 {
-    if (!(base->flags & CT_VARIANT_EPILOGUE) || form->prepare != ct_form_prepare_device ||
+    if (!(base->flags & CT_VARIANT_EPILOGUE) || !(form->flags & CT_VARIANT_ATTACHABLE) ||
         form->covers[1] || form->advance || !is_plain(stage))
         return NULL;
     const Attachment *before = is_attachment(base) ? base->form : NULL;

@@ -7,8 +7,9 @@
 #include <cornerturn/kit/epilogue-struct.h>
 #include <string.h>
 
-/* Of the members of the argument. */
-enum { ALIGNMENT = 16 };
+/* ALIGNMENT of the members of the argument. UPLOAD: the bytes of an upload are counted in these. */
+enum { ALIGNMENT = 16, UPLOAD = 256 };
+G_STATIC_ASSERT(sizeof(CtEpilogueValidity) <= UPLOAD);
 
 typedef struct {
     CtFormState form;
@@ -22,7 +23,7 @@ typedef struct {
     CtEpilogue epilogue; /* its text and its headers are owned */
     guint n;
     Attached *attached; /* [n] */
-    guint8 *argument;   /* begins with the validity, if any stage counts */
+    guint8 *argument;   /* begins with the address of the validity, if any stage counts */
     gboolean counts;
     CtEpilogueValidity validity; /* steps of the axes in the order of the layout */
 } Own;
@@ -78,7 +79,7 @@ add_settings(GString *text, const Own *self)
 {
     g_string_append(text, "struct CtEpilogueSettings {\n");
     if (self->counts)
-        g_string_append_printf(text, "alignas(%d) CtEpilogueValidity validity;\n", ALIGNMENT);
+        g_string_append(text, "const CtEpilogueValidity *validity;\n");
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel)
             g_string_append_printf(text, "alignas(%d) ct_epilogue_%u::%s_epilogue stage%u;\n",
@@ -129,11 +130,12 @@ write_text(const Own *self)
     add_statements(text, self);
     g_string_append_printf(text, "*(%s *)to = x%u;\n", stored, self->n);
     if (self->counts)
-        g_string_append_printf(text,
-                               "if (ct_epilogue_is_valid(settings.validity, to))\n"
-                               "for (int k = 0; k < %u; k++)\n"
-                               "counts[k] += now[k];\n",
-                               self->n);
+        g_string_append_printf(
+            text,
+            "if (!settings.validity || ct_epilogue_is_valid(settings.validity, to))\n"
+            "for (int k = 0; k < %u; k++)\n"
+            "counts[k] += now[k];\n",
+            self->n);
     g_string_append(text, "}\n__device__ void end()\n{\n");
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel && self->attached[k].form.kernel->n_counters > 0)
@@ -175,7 +177,7 @@ round_up(gsize bytes, gsize to)
 static void
 lay_out(Own *self)
 {
-    gsize bytes = self->counts ? round_up(sizeof(CtEpilogueValidity), ALIGNMENT) : 0;
+    gsize bytes = self->counts ? ALIGNMENT : 0;
     for (guint k = 0; k < self->n; k++) {
         Attached *attached = &self->attached[k];
         if (!attached->form.kernel)
@@ -210,10 +212,11 @@ find_steps(Own *self, const CtBinding *out)
     }
 }
 
-/* Sorts the axes by their strides in this block. */
-static void
-set_validity(const Own *self, const CtBlock *out)
+/* Sends the validity of this block, whose axes are sorted by their strides. */
+static gboolean
+send_validity(const Own *self, const CtBlock *out, CtQueue *queue, GError **error)
 {
+    gpointer sent = NULL;
     CtEpilogueValidity sorted = {
         .validity = out->validity_on_device, .first = out->data, .n_axes = out->n_axes};
     for (guint a = 0; a < out->n_axes; a++) {
@@ -224,11 +227,14 @@ set_validity(const Own *self, const CtBlock *out)
         sorted.axes[i].stride = out->stride[a];
         sorted.axes[i].validity = step < 0 ? -step : step * out->n_samples;
     }
-    memcpy(self->argument, &sorted, sizeof sorted);
+    if (out->validity_on_device && !(sent = ct_queue_upload(queue, &sorted, sizeof sorted, error)))
+        return FALSE;
+    memcpy(self->argument, &sent, sizeof sent);
+    return TRUE;
 }
 
 gpointer
-ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work)
+ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work, GError **error)
 {
     static guint64 none;
     Own *self = (Own *)epilogue;
@@ -240,9 +246,15 @@ ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work)
         if (attached->form.kernel)
             memcpy(self->argument + attached->counter, &counter, sizeof counter);
     }
-    if (self->counts)
-        set_validity(self, &work->outputs[0]);
-    return self->argument;
+    return !self->counts || send_validity(self, &work->outputs[0], work->queue, error)
+               ? self->argument
+               : NULL;
+}
+
+gsize
+ct_epilogue_upload_bytes(const CtEpilogue *epilogue)
+{
+    return ((const Own *)epilogue)->counts ? UPLOAD : 0;
 }
 
 /* ---- both ---- */

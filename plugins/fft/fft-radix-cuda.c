@@ -217,11 +217,11 @@ work(gpointer state, const CtWork *work, GError **error)
         return TRUE;
     find_places(self, &batch, &places);
     places.n_tiles = (places.n_transforms - 1) / tile + 1;
-    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places,
-                            ct_epilogue_argument(self->epilogue, work)};
+    gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
+    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places, epilogue};
     const CtLaunch launch = {
         {MIN(places.n_tiles, self->wave), 1, 1}, {way->threads, 1, 1}, self->shared_bytes};
-    return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+    return epilogue && ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
 }
 
 static void
