@@ -245,24 +245,11 @@ test_epilogues(void)
             .n_pols = 2,
         };
         Chain *chain = chain_new(&problem);
-        g_autofree char *between = g_strdup_printf(
-            "time:64 channel:%" G_GINT64_FORMAT " station:4 pol:2", problem.n_channels);
-        VariantTest *behind =
-            variant_test_new(attached[i % G_N_ELEMENTS(attached)].stage,
-                             attached[i % G_N_ELEMENTS(attached)].options, CT_CF32, between);
-        const CtNode nodes[] = {chain->nodes[0], chain->nodes[1], behind->node};
         const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
         const char *const order[2] = {orders[0][0], orders[0][2]};
-        CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
-        chain->both.nodes = nodes;
-        chain->both.n_nodes = 3;
-        chain->both.out = behind->out;
-        variant_test_bind(&chain->both, order, samples, inputs, outputs);
-        kernel_test_compile_variant(
-            &chain->both,
-            ct_registry_attach(chain->fir->registry, chain->fused, behind->node.stage), inputs,
-            outputs);
-        variant_test_free(behind);
+        kernel_test_compile_attached(&chain->both, chain->fused, order, samples,
+                                     attached[i % G_N_ELEMENTS(attached)].stage,
+                                     attached[i % G_N_ELEMENTS(attached)].options);
         chain_free(chain);
     }
     kernel_test_finish();
