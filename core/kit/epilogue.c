@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* ALIGNMENT of the members of the argument. UPLOAD: the bytes of an upload are counted in these. */
-enum { ALIGNMENT = 16, UPLOAD = 256 };
+enum { ALIGNMENT = 16, UPLOAD = 512 };
 G_STATIC_ASSERT(sizeof(CtEpilogueValidity) <= UPLOAD);
 
 typedef struct {
@@ -225,6 +225,7 @@ send_validity(const Own *self, const CtBlock *out, CtQueue *queue, GError **erro
         for (; i > 0 && sorted.axes[i - 1].stride < out->stride[a]; i--)
             sorted.axes[i] = sorted.axes[i - 1];
         sorted.axes[i].stride = out->stride[a];
+        sorted.axes[i].inverse = 1 / (gdouble)out->stride[a];
         sorted.axes[i].validity = step < 0 ? -step : step * out->n_samples;
     }
     if (out->validity_on_device && !(sent = ct_queue_upload(queue, &sorted, sizeof sorted, error)))

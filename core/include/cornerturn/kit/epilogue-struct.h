@@ -12,6 +12,7 @@ typedef struct {
     struct {
         long long stride;   /* of the output, in bytes, falling */
         long long validity; /* the step in the validity */
+        double inverse;     /* 1 / stride */
     } axes[CT_EPILOGUE_AXES];
     unsigned n_axes;
 } CtEpilogueValidity;
