@@ -237,3 +237,30 @@ kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 
     }
     g_assert_cmpuint(n_compiled, >, 0);
 }
+
+/* Compiles the kernels of a variant of these nodes with `stage` attached behind it, in these orders
+ * of the first input and of the output, of `samples` samples each. */
+static inline void
+kernel_test_compile_attached(const VariantTest *test, const CtVariant *variant,
+                             const char *const order[2], const gint64 samples[2], const char *stage,
+                             const char *parameters)
+{
+    const guint n = test->nodes ? test->n_nodes : 1;
+    g_autoptr(GString) axes = g_string_new(NULL);
+    for (guint a = 0; a < test->out.n_axes; a++)
+        g_string_append_printf(axes, "%s%s:%" G_GINT64_FORMAT, a ? " " : "", test->out.axes[a].name,
+                               test->out.axes[a].length);
+    VariantTest *behind = variant_test_new(stage, parameters, test->out.type, axes->str);
+    g_autofree CtNode *nodes = g_new(CtNode, n + 1);
+    memcpy(nodes, test->nodes ? test->nodes : &test->node, n * sizeof *nodes);
+    nodes[n] = behind->node;
+    VariantTest both = *test;
+    both.nodes = nodes;
+    both.n_nodes = n + 1;
+    both.out = behind->out;
+    CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
+    variant_test_bind(&both, order, samples, inputs, outputs);
+    kernel_test_compile_variant(
+        &both, ct_registry_attach(test->registry, variant, behind->node.stage), inputs, outputs);
+    variant_test_free(behind);
+}

@@ -15,45 +15,56 @@ typedef struct {
     CtRow *rows;
 } Attachment;
 
+/* The variant itself, prepared with an epilogue. */
+typedef struct {
+    gpointer state;
+    CtEpilogue *epilogue;
+} Prepared;
+
 typedef struct {
     const CtVariant *base;
-    gpointer state; /* the base's */
-    CtEpilogue *epilogue;
+    Prepared plain;
+    Prepared checked; /* for firings with invalid samples, if a stage counts */
 } State;
 
 /* ---- the functions ---- */
 
 static void
+clear(const CtVariant *base, Prepared *prepared)
+{
+    if (prepared->state && base->finish)
+        base->finish(prepared->state);
+    ct_epilogue_free(prepared->epilogue);
+}
+
+static void
 finish(gpointer state)
 {
     State *self = state;
-    if (self->state && self->base->finish)
-        self->base->finish(self->state);
-    ct_epilogue_free(self->epilogue);
+    clear(self->base, &self->plain);
+    clear(self->base, &self->checked);
     g_free(self);
 }
 
 static gboolean
-prepare(CtPrepare *prepare, gpointer *state, GError **error)
+prepare_one(const Attachment *of, CtPrepare *prepare, gboolean checks, Prepared *prepared,
+            GError **error)
 {
-    const Attachment *of = prepare->variant->form;
     const CtNode *attached = &prepare->nodes[of->n_own];
-    State *self = *state = g_new0(State, 1);
     guint n_counters = 0;
     for (guint k = 0; k < of->n_own; k++)
         if (prepare->nodes[k].stage->counters)
             n_counters += g_strv_length((char **)prepare->nodes[k].stage->counters);
-    self->base = of->base;
-    self->epilogue =
+    prepared->epilogue =
         ct_epilogue_new(of->forms, attached, of->n_attached, attached[-1].outputs[0].type,
-                        n_counters, &prepare->outputs[0], error);
-    if (!self->epilogue)
+                        n_counters, checks, &prepare->outputs[0], error);
+    if (!prepared->epilogue)
         return FALSE;
     CtPrepare own = *prepare;
     own.variant = of->base;
     own.n_nodes = of->n_own;
-    own.epilogue = self->epilogue;
-    const gboolean good = of->base->prepare(&own, &self->state, error);
+    own.epilogue = prepared->epilogue;
+    const gboolean good = of->base->prepare(&own, &prepared->state, error);
     prepare->scratch_bytes = own.scratch_bytes;
     prepare->upload_bytes = own.upload_bytes;
     prepare->n_items = own.n_items;
@@ -61,17 +72,36 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 }
 
 static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    const Attachment *of = prepare->variant->form;
+    State *self = *state = g_new0(State, 1);
+    const CtPrepare given = *prepare;
+    self->base = of->base;
+    if (!prepare_one(of, prepare, FALSE, &self->plain, error))
+        return FALSE;
+    if (!ct_epilogue_counts(self->plain.epilogue))
+        return TRUE;
+    *prepare = given;
+    if (!prepare_one(of, prepare, TRUE, &self->checked, error))
+        return FALSE;
+    prepare->upload_bytes += CT_EPILOGUE_UPLOAD;
+    return TRUE;
+}
+
+static gboolean
 advance(gpointer state, CtAdvance *advance, GError **error)
 {
     const State *self = state;
-    return self->base->advance(self->state, advance, error);
+    return self->base->advance(self->plain.state, advance, error);
 }
 
 static gboolean
 work(gpointer state, const CtWork *work, GError **error)
 {
     const State *self = state;
-    return self->base->work(self->state, work, error);
+    const gboolean checks = self->checked.state && work->outputs[0].validity_on_device;
+    return self->base->work((checks ? &self->checked : &self->plain)->state, work, error);
 }
 
 /* ---- the table ---- */
@@ -117,7 +147,7 @@ is_plain(const CtStage *stage)
 CtVariant *
 ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form, const CtStage *stage)
 {
-    if (!(base->flags & CT_VARIANT_EPILOGUE) || form->prepare != ct_form_prepare_device ||
+    if (!(base->flags & CT_VARIANT_EPILOGUE) || !(form->flags & CT_VARIANT_ATTACHABLE) ||
         form->covers[1] || form->advance || !is_plain(stage))
         return NULL;
     const Attachment *before = is_attachment(base) ? base->form : NULL;

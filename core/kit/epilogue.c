@@ -9,6 +9,7 @@
 
 /* Of the members of the argument. */
 enum { ALIGNMENT = 16 };
+G_STATIC_ASSERT(sizeof(CtEpilogueValidity) <= CT_EPILOGUE_UPLOAD);
 
 typedef struct {
     CtFormState form;
@@ -21,9 +22,10 @@ typedef struct {
 typedef struct {
     CtEpilogue epilogue; /* its text and its headers are owned */
     guint n;
-    Attached *attached; /* [n] */
-    guint8 *argument;   /* begins with the validity, if any stage counts */
-    gboolean counts;
+    Attached *attached;          /* [n] */
+    guint8 *argument;            /* begins with the address of the validity, if it `checks` */
+    gboolean counts;             /* a stage does */
+    gboolean checks;             /* only valid elements are counted */
     CtEpilogueValidity validity; /* steps of the axes in the order of the layout */
 } Own;
 
@@ -77,8 +79,8 @@ static void
 add_settings(GString *text, const Own *self)
 {
     g_string_append(text, "struct CtEpilogueSettings {\n");
-    if (self->counts)
-        g_string_append_printf(text, "alignas(%d) CtEpilogueValidity validity;\n", ALIGNMENT);
+    if (self->checks)
+        g_string_append(text, "const CtEpilogueValidity *validity;\n");
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel)
             g_string_append_printf(text, "alignas(%d) ct_epilogue_%u::%s_epilogue stage%u;\n",
@@ -129,11 +131,9 @@ write_text(const Own *self)
     add_statements(text, self);
     g_string_append_printf(text, "*(%s *)to = x%u;\n", stored, self->n);
     if (self->counts)
-        g_string_append_printf(text,
-                               "if (ct_epilogue_is_valid(settings.validity, to))\n"
-                               "for (int k = 0; k < %u; k++)\n"
-                               "counts[k] += now[k];\n",
-                               self->n);
+        g_string_append_printf(
+            text, "%sfor (int k = 0; k < %u; k++)\ncounts[k] += now[k];\n",
+            self->checks ? "if (ct_epilogue_is_valid(settings.validity, to))\n" : "", self->n);
     g_string_append(text, "}\n__device__ void end()\n{\n");
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel && self->attached[k].form.kernel->n_counters > 0)
@@ -175,7 +175,7 @@ round_up(gsize bytes, gsize to)
 static void
 lay_out(Own *self)
 {
-    gsize bytes = self->counts ? round_up(sizeof(CtEpilogueValidity), ALIGNMENT) : 0;
+    gsize bytes = self->checks ? ALIGNMENT : 0;
     for (guint k = 0; k < self->n; k++) {
         Attached *attached = &self->attached[k];
         if (!attached->form.kernel)
@@ -210,9 +210,9 @@ find_steps(Own *self, const CtBinding *out)
     }
 }
 
-/* Sorts the axes by their strides in this block. */
-static void
-set_validity(const Own *self, const CtBlock *out)
+/* Sends the validity of this block, whose axes are sorted by their strides. */
+static gboolean
+send_validity(const Own *self, const CtBlock *out, CtQueue *queue, GError **error)
 {
     CtEpilogueValidity sorted = {
         .validity = out->validity_on_device, .first = out->data, .n_axes = out->n_axes};
@@ -222,13 +222,16 @@ set_validity(const Own *self, const CtBlock *out)
         for (; i > 0 && sorted.axes[i - 1].stride < out->stride[a]; i--)
             sorted.axes[i] = sorted.axes[i - 1];
         sorted.axes[i].stride = out->stride[a];
+        sorted.axes[i].inverse = 1 / (gdouble)out->stride[a];
         sorted.axes[i].validity = step < 0 ? -step : step * out->n_samples;
     }
-    memcpy(self->argument, &sorted, sizeof sorted);
+    const gpointer sent = ct_queue_upload(queue, &sorted, sizeof sorted, error);
+    memcpy(self->argument, &sent, sizeof sent);
+    return sent != NULL;
 }
 
 gpointer
-ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work)
+ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work, GError **error)
 {
     static guint64 none;
     Own *self = (Own *)epilogue;
@@ -240,9 +243,15 @@ ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work)
         if (attached->form.kernel)
             memcpy(self->argument + attached->counter, &counter, sizeof counter);
     }
-    if (self->counts)
-        set_validity(self, &work->outputs[0]);
-    return self->argument;
+    return !self->checks || send_validity(self, &work->outputs[0], work->queue, error)
+               ? self->argument
+               : NULL;
+}
+
+gboolean
+ct_epilogue_counts(const CtEpilogue *epilogue)
+{
+    return ((const Own *)epilogue)->counts;
 }
 
 /* ---- both ---- */
@@ -264,7 +273,7 @@ ct_epilogue_free(CtEpilogue *epilogue)
 
 CtEpilogue *
 ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, CtType made,
-                guint n_counters, const CtBinding *out, GError **error)
+                guint n_counters, gboolean checks, const CtBinding *out, GError **error)
 {
     Own *self = g_new0(Own, 1);
     self->n = n_nodes;
@@ -281,6 +290,7 @@ ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, 
         n_counters += stage->counters ? g_strv_length((char **)stage->counters) : 0;
         made = nodes[k].outputs[0].type;
     }
+    self->checks = checks && self->counts;
     lay_out(self);
     find_steps(self, out);
     self->epilogue.text = write_text(self);

@@ -21,7 +21,7 @@
 #define WARP            32
 
 /* The least threads that a multiprocessor shall hold. They are fewer with a third pass, whose
- * factors take registers. */
+ * factors take registers, and with an epilogue. */
 #define ENOUGH_THREADS 768
 #define FEWER_THREADS  512
 
@@ -88,7 +88,8 @@ compile(Radix *self, GError **error)
         {"VALUE_BITS", way->value_bits},
         {"THREADS", way->threads},
         {"MIN_BLOCKS",
-         MAX(1, (way->n_passes == 2 ? ENOUGH_THREADS : FEWER_THREADS) / way->threads)},
+         MAX(1, (way->n_passes == 2 && !self->epilogue ? ENOUGH_THREADS : FEWER_THREADS) /
+                    way->threads)},
         {"TEAM_THREADS", way->team_threads},
         {"ACROSS_IN", way->across[0]},
         {"ACROSS_OUT", way->across[1]},
@@ -217,11 +218,11 @@ work(gpointer state, const CtWork *work, GError **error)
         return TRUE;
     find_places(self, &batch, &places);
     places.n_tiles = (places.n_transforms - 1) / tile + 1;
-    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places,
-                            ct_epilogue_argument(self->epilogue, work)};
+    gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
+    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places, epilogue};
     const CtLaunch launch = {
         {MIN(places.n_tiles, self->wave), 1, 1}, {way->threads, 1, 1}, self->shared_bytes};
-    return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+    return epilogue && ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
 }
 
 static void

@@ -221,6 +221,32 @@ test_kernels(void)
     kernel_test_finish();
 }
 
+/* Kernels with a stage attached behind them. */
+static void
+test_epilogues(void)
+{
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < 11; i++) {
+        const char *const *order = block_orders[i % G_N_ELEMENTS(block_orders)];
+        const gint64 samples[2] = {100, 100};
+        g_autofree char *parameters = NULL;
+        g_autofree char *axes = NULL;
+        describe(4 << i, FALSE, i % 3 == 1, i % 3 == 2, 100, 5, 2, &parameters, &axes);
+        VariantTest *test = variant_test_new("fft", parameters, CT_CF32, axes);
+        const GPtrArray *variants = ct_registry_variants(test->registry, "fft");
+        for (guint v = 0; v < variants->len; v++) {
+            const CtVariant *variant = variants->pdata[v];
+            if (variant->flags & CT_VARIANT_EPILOGUE && variant_test_fits(test, variant, order))
+                kernel_test_compile_attached(test, variant, order, samples,
+                                             i % 2 ? "power" : "quantise",
+                                             i % 2 ? "{ }" : "{ type: ci8 }");
+        }
+        variant_test_free(test);
+    }
+    kernel_test_finish();
+}
+
 /* Removes a folder, with all that is in it, or a file. */
 static void
 remove_all(const char *path)
@@ -288,6 +314,7 @@ main(int argc, char **argv)
     g_test_add_func("/fft/left-over", test_left_over);
     g_test_add_func("/fft/blocks", test_blocks);
     g_test_add_func("/fft/kernels", test_kernels);
+    g_test_add_func("/fft/epilogues", test_epilogues);
     g_test_add_func("/fft/wisdom", test_wisdom);
     return g_test_run();
 }

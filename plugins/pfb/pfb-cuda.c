@@ -41,6 +41,8 @@ static const CtTunable tunables[] = {
 /* Registers that a thread needs beside those for numbers, on any device and with any number of
  * taps. */
 #define OTHER_REGISTERS 52
+/* Registers for the epilogue. */
+#define EPILOGUE_REGISTERS 16
 
 typedef struct {
     FirSpread spread;
@@ -192,7 +194,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         defines, "MIN_BLOCKS",
         ct_fir_spread_blocks(&self->spread, threads,
                              count_registers(n_channels, self->spread.n_taps, self->spread.in_type,
-                                             self->vector, self->ahead),
+                                             self->vector, self->ahead) +
+                                 (self->epilogue ? EPILOGUE_REGISTERS : 0),
                              is_unusual));
     const CtKernelSpec kernel = {
         .name = "pfb",
@@ -236,20 +239,16 @@ work(gpointer state, const CtWork *work, GError **error)
                                   G_MAXINT32 / n_groups);
     guint32 n_all = (guint32)n_groups;
     gint32 dense = is_aligned(self, &axes, in);
-    gpointer arguments[] = {&in,
-                            &out,
-                            (gpointer)&self->spread.taps,
-                            (gpointer)&self->table,
-                            &axes,
-                            &n_all,
-                            &dense,
-                            ct_epilogue_argument(self->epilogue, work)};
+    gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
+    gpointer arguments[] = {
+        &in,    &out,    (gpointer)&self->spread.taps, (gpointer)&self->table, &axes, &n_all,
+        &dense, epilogue};
     const CtLaunch launch = {
         {(n_all - 1) / self->n_groups + 1, 1, 1},
         {self->group_threads * self->n_groups, 1, 1},
         self->shared_bytes,
     };
-    return ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+    return epilogue && ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
 }
 
 static void

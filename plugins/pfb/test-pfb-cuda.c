@@ -221,6 +221,40 @@ test_kernels(void)
     kernel_test_finish();
 }
 
+/* Kernels with stages attached behind them, for devices that need not be here. */
+static void
+test_epilogues(void)
+{
+    static const struct {
+        const char *stage, *options;
+    } attached[] = {{"quantise", "{ type: ci8 }"}, {"quantise", "{ type: ci4 }"}, {"power", "{ }"}};
+    static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32},
+                                      {64, 20}, {512, 2}, {64, 3},   {16, 17}};
+
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        const gint64 *size = sizes[i];
+        const Problem problem = {
+            .type = CT_CI8,
+            .n_channels = size[0],
+            .n_taps = size[1],
+            .hop = size[0],
+            .n_outputs = 64,
+            .n_stations = 4,
+            .n_pols = 2,
+        };
+        Chain *chain = chain_new(&problem);
+        const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
+        const char *const order[2] = {orders[0][0], orders[0][2]};
+        kernel_test_compile_attached(&chain->both, chain->fused, order, samples,
+                                     attached[i % G_N_ELEMENTS(attached)].stage,
+                                     attached[i % G_N_ELEMENTS(attached)].options);
+        chain_free(chain);
+    }
+    kernel_test_finish();
+}
+
 /* The reasons why the variant refuses chains. */
 static void
 test_refusals(void)
@@ -259,6 +293,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pfb-cuda/chain", test_chain);
     g_test_add_func("/pfb-cuda/kernels", test_kernels);
+    g_test_add_func("/pfb-cuda/epilogues", test_epilogues);
     g_test_add_func("/pfb-cuda/refusals", test_refusals);
     return g_test_run();
 }

@@ -116,7 +116,8 @@ run_once(const GpuCase *one, gpointer data, GpuFigures *figures, gboolean *descr
 {
     g_autofree char *text = graph_text(one);
     g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(text, -1, one->name, error);
-    if (!pipeline || !ct_pipeline_plan(pipeline, error))
+    if (!pipeline || !ct_pipeline_set_fusion(pipeline, !one->no_fusion, error) ||
+        !ct_pipeline_plan(pipeline, error))
         return FALSE;
     if (!*described && g_getenv("BENCH_PLAN")) {
         g_autofree char *plan = ct_pipeline_describe(pipeline, "text", NULL);

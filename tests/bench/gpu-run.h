@@ -15,6 +15,7 @@ typedef struct {
     guint n_blocks;
     const char *node; /* the node whose time is measured; NULL: none */
     gboolean from_host;
+    gboolean no_fusion; /* as with --no-fusion */
 } GpuCase;
 
 /* Medians. */

@@ -511,6 +511,48 @@ check_real_banks(GpuBench *bench)
     }
 }
 
+/* A filter bank with a stage behind it, as an epilogue of its kernel and by itself. */
+static void
+check_epilogues(GpuBench *bench)
+{
+    static const struct {
+        guint n_channels, n_taps;
+    } banks[] = {{256, 4}, {256, 8}, {256, 16}, {1024, 8}, {4096, 8}};
+    static const char *const behind[] = {"quantise, type: ci8, scale: 0.05",
+                                         "quantise, type: ci4, scale: 0.005", "power"};
+    for (guint i = 0; i < G_N_ELEMENTS(banks) * G_N_ELEMENTS(behind); i++) {
+        const guint n_channels = banks[i / G_N_ELEMENTS(behind)].n_channels;
+        const guint n_taps = banks[i / G_N_ELEMENTS(behind)].n_taps;
+        const char *stage = behind[i % G_N_ELEMENTS(behind)];
+        g_autofree char *name =
+            g_strdup_printf("PFB ci8 %u channels, %u taps, then %s", n_channels, n_taps, stage);
+        g_autofree char *stages =
+            g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
+                            "  spectra: { stage: fft, from: filter }\n"
+                            "  behind: { from: spectra, stage: %s }\n"
+                            "  sink: { stage: discard, from: behind }\n",
+                            n_channels, n_taps, stage);
+        GpuCase one = {
+            .name = name,
+            .stages = stages,
+            .type = "ci8",
+            .layout = "station pol time",
+            .shape = {64, 2, -1},
+            .n_samples = 1 << 18,
+            .n_blocks = 60,
+        };
+        GpuFigures fused, plain;
+        if (!is_wanted(bench, name) || !gpu_run_case(bench, &one, &fused))
+            continue;
+        print(bench, &one, &fused, 0);
+        one.no_fusion = TRUE;
+        if (!gpu_run_case(bench, &one, &plain))
+            continue;
+        print(bench, &one, &plain, 0);
+        note(bench, name, fused.wall / plain.wall, TRUE, 1, "times as fast as two kernels");
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -544,6 +586,7 @@ main(int argc, char **argv)
     check_bank(&bench, "fused-cuda", "fused-cuda", 256, 8, 0);
     check_bank(&bench, "fused-cuda", "fused-cuda", 256, 16, 0);
     check_bank(&bench, "fused-cuda", "fused-cuda", 1024, 8, 0);
+    check_epilogues(&bench);
     check_filters(&bench);
     check_correlator(&bench, FALSE, FALSE, 28);
     check_correlator(&bench, TRUE, FALSE, 40);

@@ -403,9 +403,11 @@ ct_block_mark(const CtBlock *block, gint64 lane, gint64 t)
 }
 
 typedef enum {
-    CT_VARIANT_EPILOGUE = 1 << 0 /* of a cuda variant of one output: its kernels store through
-                                    <cornerturn/kit/epilogue.h>, so that stages may be attached
-                                    behind it */
+    CT_VARIANT_EPILOGUE = 1 << 0,  /* of a cuda variant of one output: its kernels store through
+                                      <cornerturn/kit/epilogue.h>, so that stages may be attached
+                                      behind it */
+    CT_VARIANT_ATTACHABLE = 1 << 1 /* of a cuda variant that a macro of <cornerturn/kit/form.h>
+                                      makes: its stage may be attached behind another variant */
 } CtVariantFlags;
 
 struct CtVariant {

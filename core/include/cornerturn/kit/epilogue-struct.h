@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The validity of the elements that an epilogue stores, shared by host and kernels: the host fills
- * it (kit/epilogue.c) and passes it by value, kernels look elements up (epilogue-forms-kernel.h).
- */
+/* The validity of the elements that an epilogue stores, shared by host and kernels: the host sends
+ * it (kit/epilogue.c) with firings that have invalid samples, kernels look elements up
+ * (epilogue-forms-kernel.h). */
 #pragma once
 
 enum { CT_EPILOGUE_AXES = 12 };
 
 typedef struct {
-    const unsigned char *validity; /* of the output, [lane][sample]; NULL: all samples are valid */
+    const unsigned char *validity; /* of the output, [lane][sample] */
     const unsigned char *first;    /* the output's first element */
     struct {
         long long stride;   /* of the output, in bytes, falling */
         long long validity; /* the step in the validity */
+        double inverse;     /* 1 / stride */
     } axes[CT_EPILOGUE_AXES];
     unsigned n_axes;
 } CtEpilogueValidity;

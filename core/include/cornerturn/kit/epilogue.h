@@ -5,14 +5,14 @@
  *
  * A variant of one output takes an epilogue if it has the flag CT_VARIANT_EPILOGUE. The planner
  * then offers it, beside the variant by itself, with the stages behind it that are maps of the kit
- * (CT_MAP, CT_COUNTED_MAP), up to CT_MAX_COVERS stages in all. In
- * `prepare` the variant sees its own nodes, whose last one has the type that its kernel makes; the
- * bound output has the type and the layout of the last stage. The variant does three things:
+ * (CT_MAP, CT_COUNTED_MAP) or conversions. In `prepare` the variant sees its own nodes, whose last
+ * one has the type that its kernel makes; the bound output has the type and the layout of the last
+ * stage. The variant keeps CtPrepare.epilogue, which is NULL where nothing is attached, gives it to
+ * its CtKernelSpec, and passes one more argument to the kernel, the last one:
  *
- *     self->epilogue = prepare->epilogue;                       prepare: NULL where there is none
- *     spec.epilogue = prepare->epilogue;                        of its CtKernelSpec
- *     arguments[n] = ct_epilogue_argument(self->epilogue, work);    work: the kernel's last
- * argument
+ *     gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
+ *     gpointer arguments[] = {&in, &out, &n, epilogue};
+ *     return epilogue && ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
  *
  * and its kernel includes <cornerturn/kit/epilogue-kernel.h>, and stores through it, in all cases:
  *
@@ -41,13 +41,14 @@ struct CtEpilogue {
     guint64 reserved[4];        /* 0 */
 };
 
-/* The epilogue's argument for the kernels of this firing, valid until the next call. */
-CT_EXPORT gpointer ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work);
+/* The epilogue's argument for the kernels of this firing, valid until the next call. NULL with an
+ * error. */
+CT_EXPORT gpointer ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work, GError **error);
 
 /* ---- for the planner ---- */
 
-/* A variant that does what `base` does and then the stage of `form`, a variant of one stage made by
- * ct_form_prepare_device; `base` may be such a variant itself. It covers all their stages. NULL
+/* A variant that does what `base` does and then the stage of `form`, which has
+ * CT_VARIANT_ATTACHABLE; `base` may be such a variant itself. It covers all their stages. NULL
  * where `base` takes no epilogue or `form` can be none. Freed by ct_epilogue_variant_free, which
  * accepts NULL. */
 CtVariant *ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form,

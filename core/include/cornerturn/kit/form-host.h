@@ -44,6 +44,16 @@ typedef CT_Y ct_w;
 #endif
 #define ct_absolute(x) _Generic((x), float : __builtin_fabsf, default : __builtin_fabs)(x)
 
+/* Selections, so that the compiler makes vectors of them. */
+static inline int32_t
+ct_clip_whole(float x, float most, uint32_t *clipped)
+{
+    const float number = x == x ? x : 0;
+    const float low = number < -most ? -most : number;
+    *clipped |= !(ct_absolute(x) <= most);
+    return (int32_t)(low > most ? most : low);
+}
+
 /* ---- elements in memory ---- */
 
 static inline ct_ci8

@@ -212,6 +212,7 @@ CT_EXPORT void ct_form_finish_device(gpointer state);
         .name = "cuda", .backend = CT_CUDA, .covers = (const char *const[]){stage_, NULL},         \
         .rows = rows_, .tunables = tunables_, .form = &form_, .prepare = ct_form_prepare_device,   \
         .work = ct_form_work_device, .finish = ct_form_finish_device,                              \
+        .flags = CT_VARIANT_ATTACHABLE,                                                            \
     }
 
 #ifdef __x86_64__
