@@ -20,7 +20,7 @@ struct CtRunPlace {
     /* Without the lock. Makes the place ready for the firing; on a device, the queue waits for the
      * events that the firing must run after. Then the firing may copy histories and fill its
      * outputs. */
-    gboolean (*begin)(CtRunNode *node, GError **error);
+    gboolean (*begin)(CtScheduler *scheduler, CtRunNode *node, GError **error);
     /* Without the lock. Fills the samples that output `o` is about to get with NaN. */
     gboolean (*poison)(CtRunNode *node, guint o, GError **error);
     /* Without the lock. Does the items part->begin … part->end − 1, or enqueues them. */

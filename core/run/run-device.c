@@ -36,7 +36,10 @@ ct_run_queue_add_events(CtRunQueue *queue, guint n, GError **error)
                              "creating an event") ||
             !ct_device_check(queue->device,
                              driver->event_create(&events->ran, CT_CU_EVENT_BLOCKING_SYNC), error,
-                             "creating an event"))
+                             "creating an event") ||
+            !ct_device_check(queue->device,
+                             driver->event_create(&events->joint, CT_CU_EVENT_DISABLE_TIMING),
+                             error, "creating an event"))
             return FALSE;
     }
     return TRUE;
@@ -53,6 +56,8 @@ destroy_events(CtRunQueue *queue)
             driver->event_destroy(events->begun);
         if (events->ran)
             driver->event_destroy(events->ran);
+        if (events->joint)
+            driver->event_destroy(events->joint);
     }
     g_array_unref(queue->events);
 }

@@ -41,9 +41,9 @@ count_events(CtRunNode *node, guint64 *counters)
 }
 
 static gboolean
-decide(CtRunNode *node, gboolean ends, GError **error)
+decide(CtScheduler *scheduler, CtRunNode *node, gboolean ends, GError **error)
 {
-    if (!node->place->begin(node, error))
+    if (!node->place->begin(scheduler, node, error))
         return FALSE;
     if (!ends)
         return ct_firing_decide(node, error);
@@ -69,7 +69,7 @@ ct_scheduler_begin_firing(CtScheduler *scheduler, CtRunNode *node)
     pthread_mutex_unlock(&scheduler->lock);
 
     const gint64 from = work_time(scheduler);
-    const gboolean good = decide(node, ends, &cause);
+    const gboolean good = decide(scheduler, node, ends, &cause);
     const gint64 spent = work_time(scheduler) - from;
 
     pthread_mutex_lock(&scheduler->lock);

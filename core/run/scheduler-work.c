@@ -211,6 +211,21 @@ spin(CtScheduler *scheduler, const CtRunner *runner)
     return changed;
 }
 
+/* Begins a firing of the node unless one has begun. Returns whether the runner should now work on
+ * it: the first of several ranges waits while a node nearer to the sinks can fire, but a device
+ * gets the parts of a firing one after another. */
+static gboolean
+may_work(CtScheduler *scheduler, CtRunNode *node)
+{
+    if (node->status != CT_NODE_IDLE)
+        return TRUE;
+    if (!ct_scheduler_begin_firing(scheduler, node))
+        return FALSE;
+    if (node->n_items > node->chunk)
+        wake_workers(scheduler);
+    return node->n_items == 0 || node->place->enqueues;
+}
+
 static void
 worker_loop(CtScheduler *scheduler, CtRunner *runner)
 {
@@ -218,6 +233,8 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
     while (!scheduler->stop) {
         CtRunNode *node = pick(scheduler, runner);
         if (!node) {
+            if (ct_scheduler_submit_joint(scheduler, runner))
+                continue;
             if (!spun)
                 spin(scheduler, runner);
             else
@@ -226,18 +243,11 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
             continue;
         }
         spun = FALSE;
-        if (node->status == CT_NODE_IDLE) {
-            if (!ct_scheduler_begin_firing(scheduler, node))
-                continue;
-            if (node->n_items == 0)
-                ct_scheduler_finish_firing(scheduler, node);
-            else if (node->n_items > node->chunk)
-                wake_workers(scheduler);
-        } else if (node->status == CT_NODE_COMPLETING) {
+        if (node->status == CT_NODE_COMPLETING)
             ct_scheduler_complete_node(scheduler, node);
-        } else if (ct_scheduler_work(scheduler, runner, node)) {
+        else if (may_work(scheduler, node) &&
+                 (node->n_items == 0 || ct_scheduler_work(scheduler, runner, node)))
             ct_scheduler_finish_firing(scheduler, node);
-        }
     }
 }
 
