@@ -164,14 +164,16 @@ is_empty(const CtRunNode *node)
 static gboolean
 begin(CtScheduler *scheduler, CtRunNode *node, GError **error)
 {
-    return ct_scheduler_make_way(scheduler, node, error) && ct_submission_begin(node, error);
+    ct_scheduler_make_way(scheduler, node);
+    return ct_submission_begin(node, error);
 }
 
 static gboolean
 end(CtRunNode *node, gint64 *invalid, GError **error)
 {
     *invalid = 0;
-    return is_empty(node) || ct_submission_end(node, invalid, error);
+    return is_empty(node) ? ct_submission_end_empty(node, error)
+                          : ct_submission_end(node, invalid, error);
 }
 
 static gboolean

@@ -33,7 +33,8 @@ struct CtRunPlace {
     gboolean (*submit)(CtScheduler *scheduler, CtRunNode *node);
     /* With the lock. Adds to a failure of the node which other nodes may be its cause. */
     void (*suspect)(const CtScheduler *scheduler, const CtRunNode *node, GError *cause);
-    gboolean enqueues; /* `work` only enqueues: the time that it takes is the core's */
+    gboolean enqueues; /* `work` only enqueues: ct_scheduler_fire() takes a firing through all
+                          steps, and the time that they take is the core's */
 };
 
 extern const CtRunPlace ct_place_host;

@@ -74,6 +74,8 @@ create_queues(CtRunDevices *self, const CtPlan *plan, GError **error)
                                  ->stream_create(&queue->stream, CT_CU_STREAM_NON_BLOCKING),
                              error, "creating a stream"))
             return FALSE;
+        if (g_array_index(plan->queues, CtPlanQueue, i).kind == CT_QUEUE_COMPUTE)
+            queue->gathered = ct_gathered_new(queue->device, queue->stream);
         queue->events = g_array_new(FALSE, TRUE, sizeof(CtRunEvents));
         self->n_queues++;
         if (!ct_run_queue_add_events(queue, 1, error))
@@ -124,6 +126,7 @@ ct_run_devices_free(CtRunDevices *self)
     for (guint i = 0; i < self->n_queues; i++) {
         CtRunQueue *queue = &self->queues[i];
         ct_device_free(queue->device, queue->scratch);
+        ct_gathered_free(queue->gathered);
         destroy_events(queue);
         if (ct_device_enter(queue->device, NULL))
             ct_device_driver(queue->device)->stream_destroy(queue->stream);

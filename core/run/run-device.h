@@ -2,7 +2,7 @@
 /* The devices of a run: contexts, the memory of links, and the streams on which nodes enqueue. */
 #pragma once
 
-#include "device/device.h"
+#include "device/gathered.h"
 #include "plan/plan.h"
 
 #include <stdatomic.h>
@@ -12,8 +12,8 @@ typedef struct {
     CtCuEvent begun; /* the beginning of a timed firing; used only if it did not directly follow
                         another such firing */
     CtCuEvent ran;   /* the end of a timed firing */
-    CtCuEvent joint; /* the end of firings that are submitted together; without a time, which costs
-                        more than a short kernel */
+    CtCuEvent joint; /* the end of firings that are submitted together: it neither has a time nor
+                        wakes a thread, both of which take longer than a short kernel */
 } CtRunEvents;
 
 /* A stream, with the state that all nodes which enqueue there share. */
@@ -25,8 +25,10 @@ typedef struct {
     guint next_events; /* of the current firing */
     CtCuEvent ran;     /* the end of the previous firing; NULL: there was none, or it was not timed
                         */
-    atomic_bool waits; /* the stream was made to wait for another since the last firing began */
-    gpointer scratch;  /* scratch_bytes of the device's memory */
+    CtGathered *gathered; /* the work of firings that are submitted together; NULL: none is
+                             gathered, as on queues of copies */
+    atomic_bool waits;    /* the stream was made to wait for another since the last firing began */
+    gpointer scratch;     /* scratch_bytes of the device's memory */
     gsize scratch_bytes;
 } CtRunQueue;
 

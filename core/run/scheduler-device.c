@@ -74,7 +74,9 @@ ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node, CtCuEvent ran,
     g_array_index(watcher->in_flight, CtWatched, last) =
         (CtWatched){(guint)(node - scheduler->nodes), ran, begun};
     scheduler->n_in_flight++;
-    pthread_cond_signal(&watcher->wake);
+    if (watcher->sleeps)
+        pthread_cond_signal(&watcher->wake);
+    watcher->sleeps = FALSE;
 }
 
 static void
@@ -203,6 +205,7 @@ watch(gpointer data)
     pthread_mutex_lock(&scheduler->lock);
     while (!scheduler->stop) {
         if (watcher->n == 0) {
+            watcher->sleeps = TRUE;
             pthread_cond_wait(&watcher->wake, &scheduler->lock);
         } else if (retire_oldest(watcher)) {
             ct_scheduler_hurry(scheduler);
@@ -259,6 +262,9 @@ ct_scheduler_clear_devices(CtScheduler *scheduler)
         return;
     stop_watchers(scheduler);
     ct_run_devices_synchronize(scheduler->devices);
+    /* Graphs have kernels of the stages, which are freed next. */
+    for (guint q = 0; q < scheduler->devices->n_queues; q++)
+        g_clear_pointer(&scheduler->devices->queues[q].gathered, ct_gathered_free);
     for (guint i = 0; i < scheduler->n_nodes; i++) {
         ct_submissions_free(&scheduler->nodes[i]);
         ct_endpoint_free(scheduler->endpoints[i]);

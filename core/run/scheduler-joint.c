@@ -25,9 +25,9 @@ ct_scheduler_join(CtScheduler *scheduler, CtRunNode *node, CtCuEvent joint)
 
 /* Without the lock: only the runner's thread joins firings and submits them. */
 static gboolean
-record_joint(const CtRunner *runner, GError **error)
+issue_joint(const CtRunner *runner, CtRunNode **culprit, GError **error)
 {
-    return ct_submission_record_joint(runner->joint->pdata[0], error);
+    return ct_submission_issue_joint(runner->joint->pdata[0], culprit, error);
 }
 
 /* With the lock. */
@@ -51,33 +51,31 @@ joins(const CtRunner *runner, CtRunNode *node)
 }
 
 gboolean
-ct_scheduler_make_way(CtScheduler *scheduler, CtRunNode *node, GError **error)
-{
-    CtRunner *runner = runner_of(scheduler, node);
-    if (runner->joint->len > 0 && joins(runner, node))
-        return TRUE;
-    if (runner->joint->len > 0) {
-        if (!record_joint(runner, error))
-            return FALSE;
-        pthread_mutex_lock(&scheduler->lock);
-        watch_joint(scheduler, runner);
-        pthread_mutex_unlock(&scheduler->lock);
-    }
-    runner->joint_begun = ct_scheduler_now();
-    return TRUE;
-}
-
-gboolean
 ct_scheduler_submit_joint(CtScheduler *scheduler, CtRunner *runner)
 {
+    CtRunNode *culprit;
     GError *cause = NULL;
     if (runner->joint->len == 0)
         return FALSE;
     pthread_mutex_unlock(&scheduler->lock);
-    const gboolean good = record_joint(runner, &cause);
+    const gboolean good = issue_joint(runner, &culprit, &cause);
     pthread_mutex_lock(&scheduler->lock);
     if (!good)
-        ct_scheduler_fail_node(scheduler, runner->joint->pdata[0], cause);
+        ct_scheduler_fail_node(scheduler, culprit, cause);
     watch_joint(scheduler, runner);
     return TRUE;
+}
+
+void
+ct_scheduler_make_way(CtScheduler *scheduler, CtRunNode *node)
+{
+    CtRunner *runner = runner_of(scheduler, node);
+    if (runner->joint->len > 0 && joins(runner, node))
+        return;
+    if (runner->joint->len > 0) {
+        pthread_mutex_lock(&scheduler->lock);
+        ct_scheduler_submit_joint(scheduler, runner);
+        pthread_mutex_unlock(&scheduler->lock);
+    }
+    runner->joint_begun = ct_scheduler_now();
 }

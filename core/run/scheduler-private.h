@@ -43,6 +43,7 @@ typedef struct {
     guint index; /* index of the queue */
     GThread *thread;
     pthread_cond_t wake;
+    gboolean sleeps;   /* until it is woken */
     GArray *in_flight; /* of CtWatched; a circular list, as long as the most submissions that can
                           be in flight */
     guint first;
@@ -159,6 +160,9 @@ gboolean ct_scheduler_work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *
 /* With the lock, which it releases meanwhile. Publishes what the firing made, and releases what it
  * read. */
 void ct_scheduler_finish_firing(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock, which it releases meanwhile. Does all of these steps on the thread of a device, if
+ * the node can fire: what is enqueued for one firing stays together. */
+void ct_scheduler_fire(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node);
 /* With the lock. Follows when the work of a finished firing is done: on the host at once, on a
  * device when its submission has been retired. Ends the node after its last firing. */
 void ct_scheduler_retire(CtScheduler *scheduler, CtRunNode *node, gboolean is_last);
@@ -215,8 +219,8 @@ void ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node, CtCuEvent
  * with the event `joint`. */
 void ct_scheduler_join(CtScheduler *scheduler, CtRunNode *node, CtCuEvent joint);
 /* Without the lock, on the thread of the node's device. Submits the firings that were joined,
- * unless the node's next firing joins them. */
-gboolean ct_scheduler_make_way(CtScheduler *scheduler, CtRunNode *node, GError **error);
+ * unless the node's next firing joins them. A failure ends the run. */
+void ct_scheduler_make_way(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock, which it releases meanwhile. Submits the firings that the runner has joined.
  * FALSE: there were none. */
 gboolean ct_scheduler_submit_joint(CtScheduler *scheduler, CtRunner *runner);

@@ -64,7 +64,9 @@ ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
         ct_ring_reclaim(ring);
     if (ring->link->transient)
         wake_sharers(scheduler, ring);
-    ct_scheduler_wake(scheduler, ring->link->writer);
+    /* A program that waits for room is not woken before there is any. */
+    if (!ring->feed || ct_ring_can_feed(ring))
+        ct_scheduler_wake(scheduler, ring->link->writer);
 }
 
 void
@@ -211,19 +213,20 @@ spin(CtScheduler *scheduler, const CtRunner *runner)
     return changed;
 }
 
-/* Begins a firing of the node unless one has begun. Returns whether the runner should now work on
- * it: the first of several ranges waits while a node nearer to the sinks can fire, but a device
- * gets the parts of a firing one after another. */
-static gboolean
-may_work(CtScheduler *scheduler, CtRunNode *node)
+/* Begins a firing, or works on the next range of one that has begun. */
+static void
+serve(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
 {
-    if (node->status != CT_NODE_IDLE)
-        return TRUE;
-    if (!ct_scheduler_begin_firing(scheduler, node))
-        return FALSE;
-    if (node->n_items > node->chunk)
-        wake_workers(scheduler);
-    return node->n_items == 0 || node->place->enqueues;
+    if (node->status == CT_NODE_IDLE) {
+        if (!ct_scheduler_begin_firing(scheduler, node))
+            return;
+        if (node->n_items == 0)
+            ct_scheduler_finish_firing(scheduler, node);
+        else if (node->n_items > node->chunk)
+            wake_workers(scheduler);
+    } else if (ct_scheduler_work(scheduler, runner, node)) {
+        ct_scheduler_finish_firing(scheduler, node);
+    }
 }
 
 static void
@@ -245,9 +248,10 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
         spun = FALSE;
         if (node->status == CT_NODE_COMPLETING)
             ct_scheduler_complete_node(scheduler, node);
-        else if (may_work(scheduler, node) &&
-                 (node->n_items == 0 || ct_scheduler_work(scheduler, runner, node)))
-            ct_scheduler_finish_firing(scheduler, node);
+        else if (node->place->enqueues)
+            ct_scheduler_fire(scheduler, runner, node);
+        else
+            serve(scheduler, runner, node);
     }
 }
 

@@ -130,15 +130,28 @@ ct_submissions_free(CtRunNode *node)
 /* ---- enqueuing ---- */
 
 /* The number of brief firings of a node of which one is timed. */
-#define TIMED_ONE_IN 64
+#define TIMED_ONE_IN 256
+
+/* The samples of the firing that was gathered: what it reads, or, of a source, may write. */
+static gint64
+count_samples(const CtRunNode *node)
+{
+    gint64 n = 0;
+    for (guint i = 0; i < node->n_inputs; i++)
+        n = MAX(n, node->inputs[i].is_static ? 0 : node->arrivals[i].block.n_samples);
+    for (guint o = 0; n == 0 && o < node->n_outputs; o++)
+        n = MAX(n, node->outputs[o].ring ? node->departures[o].room : 0);
+    return n;
+}
 
 /* With the lock. `steps`, with which costs are measured, time each firing. */
 static gboolean
-may_join(const CtRunNode *node)
+may_join(const CtRunNode *node, gint64 n_samples)
 {
     const CtSubmissions *self = node->submissions;
     return !self->is_alone && !node->options->steps && self->timed_ns >= 0 &&
-           self->timed_ns < self->brief_ns && self->n_joined + 1 < TIMED_ONE_IN;
+           self->timed_ns < self->brief_ns && n_samples <= self->n_timed &&
+           self->n_joined + 1 < TIMED_ONE_IN;
 }
 
 void
@@ -154,7 +167,9 @@ ct_submission_gather(CtRunNode *node)
         if (output->ring && output->ring->is_crossed && node->departures[o].room > 0)
             ct_ring_write_after(output->ring, output->wraps, node->departures[o].room, after);
     }
-    self->joins = may_join(node);
+    const gint64 n_samples = count_samples(node);
+    self->submissions[self->next].n_samples = n_samples;
+    self->joins = may_join(node, n_samples);
     self->n_joined = self->joins ? self->n_joined + 1 : 0;
 }
 
@@ -210,7 +225,7 @@ ct_submission_begin(CtRunNode *node, GError **error)
                              error, "waiting for another queue"))
             return FALSE;
     g_ptr_array_set_size(self->after, 0);
-    return TRUE;
+    return ct_queue_gather(self->own, self->joins ? self->queue->gathered : NULL, node, error);
 }
 
 /* Records the beginning of a firing directly before its work, since others may enqueue before. If
@@ -322,16 +337,28 @@ ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error)
         if (!(node->marks ? end_marks(node, o, error) : end_output(node, o, invalid, error)))
             return FALSE;
     }
-    return self->joins || record(self->queue, next_events(self->queue)->ran, error);
+    return ct_queue_check(self->own, error) &&
+           (self->joins || record(self->queue, next_events(self->queue)->ran, error));
 }
 
 gboolean
-ct_submission_record_joint(const CtRunNode *node, GError **error)
+ct_submission_end_empty(const CtRunNode *node, GError **error)
+{
+    const CtSubmissions *self = node->submissions;
+    gpointer owner;
+    return !self->queue->gathered || ct_gathered_issue(self->queue->gathered, &owner, error);
+}
+
+gboolean
+ct_submission_issue_joint(CtRunNode *node, CtRunNode **culprit, GError **error)
 {
     CtRunQueue *queue = node->submissions->queue;
     const CtCuEvent event = next_events(queue)->joint;
+    gpointer owner = node;
+    const gboolean good = !queue->gathered || ct_gathered_issue(queue->gathered, &owner, error);
+    *culprit = owner;
     use_events(queue);
-    return ct_device_enter(queue->device, error) && record(queue, event, error);
+    return good && ct_device_enter(queue->device, error) && record(queue, event, error);
 }
 
 CtCuEvent
@@ -367,16 +394,31 @@ ct_submission_submit(CtRunNode *node)
 /* The microseconds for which a thread polls an event before it sleeps: firings follow closely, and
  * a wake-up by a device is slow. */
 #define LOOKING_US 60
+/* The microseconds of a nap while firings that were submitted together run. Their event wakes no
+ * thread, since that would take the host as long as their launch. */
+#define NAP_US 50
 
 static CtCuResult
-wait_for(const CtCudaDriver *driver, CtCuEvent event)
+nap(const CtCudaDriver *driver, CtCuEvent event)
+{
+    CtCuResult result;
+    do
+        g_usleep(NAP_US);
+    while ((result = driver->event_query(event)) == CT_CUDA_ERROR_NOT_READY);
+    return result;
+}
+
+static CtCuResult
+wait_for(const CtCudaDriver *driver, CtCuEvent event, gboolean is_timed)
 {
     const gint64 until = g_get_monotonic_time() + LOOKING_US;
     CtCuResult result;
     do
         result = driver->event_query(event);
     while (result == CT_CUDA_ERROR_NOT_READY && g_get_monotonic_time() < until);
-    return result == CT_CUDA_ERROR_NOT_READY ? driver->event_synchronize(event) : result;
+    if (result != CT_CUDA_ERROR_NOT_READY)
+        return result;
+    return is_timed ? driver->event_synchronize(event) : nap(driver, event);
 }
 
 /* Takes over the validity of output `o` from the oldest submission into the ring. */
@@ -398,10 +440,11 @@ gboolean
 ct_submission_wait(const CtRunNode *node, GError **error)
 {
     const CtSubmissions *self = node->submissions;
+    const CtSubmission *oldest = &self->submissions[self->first];
     CtDevice *device = self->queue->device;
     return ct_device_enter(device, error) &&
            ct_device_check(device,
-                           wait_for(ct_device_driver(device), self->submissions[self->first].ran),
+                           wait_for(ct_device_driver(device), oldest->ran, oldest->begun != NULL),
                            error, "the work of a firing");
 }
 
@@ -461,8 +504,10 @@ ct_submission_retire(CtRunNode *node, gdouble share)
     const CtSubmission *submission = &self->submissions[self->first];
     const gboolean is_last = submission->is_last;
     const guint slot = self->first;
-    if (submission->begun)
+    if (submission->begun) {
         self->timed_ns = submission->ns;
+        self->n_timed = submission->n_samples;
+    }
     node->totals.work_ns +=
         submission->begun ? submission->ns : (gint64)(share * (gdouble)self->timed_ns);
     self->first = (self->first + 1) % self->limit;

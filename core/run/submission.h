@@ -11,7 +11,8 @@ typedef struct {
                         the firing is not timed */
     CtCuEvent ran;
     gboolean is_last;
-    gint64 ns; /* the time that it took, once it has run */
+    gint64 n_samples; /* those that were gathered, or the room of a source */
+    gint64 ns;        /* the time that it took, once it has run */
 } CtSubmission;
 
 /* The validity of an output's samples while work may mark them, with lanes packed. */
@@ -39,8 +40,10 @@ struct CtSubmissions {
     gboolean is_alone; /* other threads may wait for the ends of its firings */
     gboolean joins;    /* the current firing is submitted together with others, and not timed */
     guint n_joined;    /* such firings since the last timed one */
-    gint64 timed_ns;   /* of the last timed firing; −1: there was none */
-    gint64 brief_ns;   /* firings that take less time may join others */
+    gint64 timed_ns;   /* of the last timed firing; −1: there was none … */
+    gint64 n_timed;    /* … and its samples */
+    gint64 brief_ns;   /* firings that take less time may join others, if they have not more samples
+                          than the one that was timed */
     CtRingMover mover; /* copies histories on the queue */
     CtMarks *marks;    /* [limit][n_outputs]; NULL: work marks no samples */
     CtSubmission submissions[CT_MAX_IN_FLIGHT];
@@ -64,12 +67,15 @@ gboolean ct_submission_work(CtRunNode *node, CtWork *part, GError **error);
  * it `joins` others, and adds the invalid lanes × samples of the first output to *invalid, unless
  * they are known only when the submission has run. */
 gboolean ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error);
+/* Without the lock. The same for a firing that is not submitted, because it has no work: what was
+ * gathered, such as a history, is issued. */
+gboolean ct_submission_end_empty(const CtRunNode *node, GError **error);
 /* With the lock. Submits the firing: its rings now know that it is in flight. Returns the event at
  * its end. */
 CtCuEvent ct_submission_submit(CtRunNode *node);
-/* Without the lock. Records the end of the firings on the node's queue that are submitted together.
- */
-gboolean ct_submission_record_joint(const CtRunNode *node, GError **error);
+/* Without the lock. Issues the work of the firings on the node's queue that are submitted together,
+ * and records its end. If that fails, *culprit is set to one of their nodes. */
+gboolean ct_submission_issue_joint(CtRunNode *node, CtRunNode **culprit, GError **error);
 
 /* Without the lock. Waits until the node's oldest submission has run. */
 gboolean ct_submission_wait(const CtRunNode *node, GError **error);
