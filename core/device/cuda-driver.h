@@ -14,6 +14,9 @@ typedef struct CtCuStreamOpaque *CtCuStream;
 typedef struct CtCuEventOpaque *CtCuEvent;
 typedef struct CtCuModuleOpaque *CtCuModule;
 typedef struct CtCuFunctionOpaque *CtCuFunction;
+typedef struct CtCuGraphOpaque *CtCuGraph;
+typedef struct CtCuGraphNodeOpaque *CtCuGraphNode;
+typedef struct CtCuGraphExecOpaque *CtCuGraphExec;
 typedef guint64 CtCuAddress;    /* CUdeviceptr */
 typedef guint64 CtCuAllocation; /* CUmemGenericAllocationHandle */
 typedef struct CtNvrtcProgramOpaque *CtNvrtcProgram;
@@ -67,8 +70,46 @@ typedef struct {
     size_t Height;
 } CtCuMemcpy2D;
 
+/* CUDA_MEMCPY3D */
+typedef struct {
+    size_t srcXInBytes, srcY, srcZ, srcLOD;
+    int srcMemoryType;
+    const void *srcHost;
+    CtCuAddress srcDevice;
+    void *srcArray, *reserved0;
+    size_t srcPitch, srcHeight;
+    size_t dstXInBytes, dstY, dstZ, dstLOD;
+    int dstMemoryType;
+    void *dstHost;
+    CtCuAddress dstDevice;
+    void *dstArray, *reserved1;
+    size_t dstPitch, dstHeight;
+    size_t WidthInBytes, Height, Depth;
+} CtCuMemcpy3D;
+
+/* CUDA_KERNEL_NODE_PARAMS_v2 */
+typedef struct {
+    CtCuFunction func;
+    unsigned gridDimX, gridDimY, gridDimZ;
+    unsigned blockDimX, blockDimY, blockDimZ;
+    unsigned sharedMemBytes;
+    void **kernelParams;
+    void **extra;
+    void *kern, *ctx;
+} CtCuKernelNode;
+
+/* CUDA_MEMSET_NODE_PARAMS_v1 */
+typedef struct {
+    CtCuAddress dst;
+    size_t pitch;
+    unsigned value;
+    unsigned elementSize;
+    size_t width, height;
+} CtCuMemsetNode;
+
 enum {
     CT_CUDA_SUCCESS = 0,
+    CT_CUDA_ERROR_INVALID_VALUE = 1,
     CT_CUDA_ERROR_OUT_OF_MEMORY = 2,
     CT_CUDA_ERROR_NOT_READY = 600,
     CT_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
@@ -83,6 +124,8 @@ enum {
     CT_CU_MEM_ALLOCATION_TYPE_PINNED = 1,
     CT_CU_MEM_LOCATION_TYPE_DEVICE = 1,
     CT_CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
+    CT_CU_MEMORYTYPE_HOST = 1,
+    CT_CU_MEMORYTYPE_DEVICE = 2,
     CT_CU_MEMORYTYPE_UNIFIED = 4,
 
     CT_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
@@ -169,6 +212,32 @@ enum {
        unsigned block_y, unsigned block_z, unsigned shared_bytes, CtCuStream stream,               \
        void **arguments, void **extra))
 
+/* CUDA graphs; all of them are in drivers from 12.4 on. */
+#define CT_CUDA_GRAPH_FUNCTIONS(F)                                                                 \
+    F(parameter, cuFuncGetParamInfo,                                                               \
+      (CtCuFunction function, size_t index, size_t * offset, size_t * bytes))                      \
+    F(create, cuGraphCreate, (CtCuGraph * graph, unsigned flags))                                  \
+    F(destroy, cuGraphDestroy, (CtCuGraph graph))                                                  \
+    F(add_launch, cuGraphAddKernelNode_v2,                                                         \
+      (CtCuGraphNode * node, CtCuGraph graph, const CtCuGraphNode *after, size_t n_after,          \
+       const CtCuKernelNode *launch))                                                              \
+    F(add_copy, cuGraphAddMemcpyNode,                                                              \
+      (CtCuGraphNode * node, CtCuGraph graph, const CtCuGraphNode *after, size_t n_after,          \
+       const CtCuMemcpy3D *copy, CtCuContext context))                                             \
+    F(add_fill, cuGraphAddMemsetNode,                                                              \
+      (CtCuGraphNode * node, CtCuGraph graph, const CtCuGraphNode *after, size_t n_after,          \
+       const CtCuMemsetNode *fill, CtCuContext context))                                           \
+    F(instantiate, cuGraphInstantiateWithFlags,                                                    \
+      (CtCuGraphExec * exec, CtCuGraph graph, unsigned long long flags))                           \
+    F(exec_destroy, cuGraphExecDestroy, (CtCuGraphExec exec))                                      \
+    F(set_launch, cuGraphExecKernelNodeSetParams_v2,                                               \
+      (CtCuGraphExec exec, CtCuGraphNode node, const CtCuKernelNode *launch))                      \
+    F(set_copy, cuGraphExecMemcpyNodeSetParams,                                                    \
+      (CtCuGraphExec exec, CtCuGraphNode node, const CtCuMemcpy3D *copy, CtCuContext context))     \
+    F(set_fill, cuGraphExecMemsetNodeSetParams,                                                    \
+      (CtCuGraphExec exec, CtCuGraphNode node, const CtCuMemsetNode *fill, CtCuContext context))   \
+    F(launch, cuGraphLaunch, (CtCuGraphExec exec, CtCuStream stream))
+
 #define CT_NVRTC_FUNCTIONS(F)                                                                      \
     F(version, nvrtcVersion, (int *major, int *minor))                                             \
     F(create, nvrtcCreateProgram,                                                                  \
@@ -189,6 +258,10 @@ typedef struct {
 } CtCudaDriver;
 
 typedef struct {
+    CT_CUDA_GRAPH_FUNCTIONS(CT_DECLARE_FUNCTION)
+} CtCudaGraphs;
+
+typedef struct {
     CT_NVRTC_FUNCTIONS(CT_DECLARE_FUNCTION)
 } CtNvrtc;
 
@@ -196,6 +269,8 @@ typedef struct {
  * (owned by the callee) then says why. Each library is opened under its usual names, or from the
  * file that the environment variable CORNERTURN_CUDA names ("off": not at all). */
 const CtCudaDriver *ct_cuda_driver(const char **reason);
+/* The driver's functions for graphs. NULL if it lacks any. */
+const CtCudaGraphs *ct_cuda_graphs(void);
 /* The compiler, opened once; like ct_cuda_driver. */
 const CtNvrtc *ct_cuda_nvrtc(const char **reason);
 /* NVIDIA's, even where the emulator takes the place of the driver: for dry devices. */

@@ -19,6 +19,7 @@ static const guint versions[] = {14, 13, 12, 11, 10};
 /* The symbols' names, from the lists of functions. */
 #define SYMBOL(name, symbol, arguments) #symbol,
 static const char *const driver_symbols[] = {CT_CUDA_DRIVER_FUNCTIONS(SYMBOL)};
+static const char *const graph_symbols[] = {CT_CUDA_GRAPH_FUNCTIONS(SYMBOL)};
 static const char *const nvrtc_symbols[] = {CT_NVRTC_FUNCTIONS(SYMBOL)};
 
 /* The result of opening a library: its functions, or the reason why there are none. */
@@ -27,6 +28,7 @@ typedef struct {
     const char *reason;
     union {
         CtCudaDriver driver;
+        CtCudaGraphs graphs;
         CtNvrtc nvrtc;
     };
 } Opened;
@@ -205,6 +207,24 @@ ct_cuda_driver(const char **reason)
     if (reason)
         *reason = opened->reason;
     return opened->found ? &opened->driver : NULL;
+}
+
+static gpointer
+open_graphs(G_GNUC_UNUSED gpointer data)
+{
+    Opened *opened = g_new0(Opened, 1);
+    opened->found =
+        open_library(chosen_library(), "cuda", graph_symbols, G_N_ELEMENTS(graph_symbols),
+                     (gpointer *)&opened->graphs, &opened->reason);
+    return opened;
+}
+
+const CtCudaGraphs *
+ct_cuda_graphs(void)
+{
+    static GOnce once = G_ONCE_INIT;
+    const Opened *opened = g_once(&once, open_graphs, NULL);
+    return opened->found ? &opened->graphs : NULL;
 }
 
 static const CtNvrtc *

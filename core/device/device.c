@@ -257,6 +257,12 @@ ct_device_driver(const CtDevice *device)
     return device->driver;
 }
 
+CtCuContext
+ct_device_context(const CtDevice *device)
+{
+    return device->context;
+}
+
 gboolean
 ct_device_check(const CtDevice *device, CtCuResult result, GError **error, const char *doing, ...)
 {

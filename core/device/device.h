@@ -59,8 +59,19 @@ typedef struct {
 CtDeviceCosts ct_device_costs(CtDevice *device);
 void ct_device_add_costs(CtDevice *device, const CtDeviceCosts *costs);
 
+/* The current context of a thread that has entered the device. */
+CtCuContext ct_device_context(const CtDevice *device);
+
 CtCuFunction ct_kernel_function(const CtKernel *kernel);
+/* A number that no other loaded kernel has had. */
+guint ct_kernel_serial(const CtKernel *kernel);
+/* Sets *bytes to the sizes of the kernel's arguments and returns their number; −1: the driver does
+ * not tell them. */
+gint ct_kernel_arguments(const CtKernel *kernel, const gsize **bytes);
 const char *ct_kernel_name(const CtKernel *kernel);
+
+/* Launches, copies and fills that are gathered, and then issued together: gathered.c. */
+typedef struct CtGathered CtGathered;
 
 /* A queue of a node: its firings enqueue on `stream`. An upload stays valid until the n_slots-th
  * firing after its own begins. */
@@ -70,6 +81,11 @@ void ct_queue_free(CtQueue *queue);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtQueue, ct_queue_free)
 /* Begins a firing. */
 void ct_queue_begin(CtQueue *queue);
+/* What is enqueued from now on is gathered, as that of `owner`; NULL: it is issued at once. A stage
+ * that has asked for the stream enqueues at once in any case, behind what was gathered before. */
+gboolean ct_queue_gather(CtQueue *queue, CtGathered *gathered, gpointer owner, GError **error);
+/* The failure of what was gathered when the stage asked for the stream. */
+gboolean ct_queue_check(CtQueue *queue, GError **error);
 /* Takes `bytes` of what the firing may upload. Returns their address on the device; NULL with an
  * error. Sets *staging to as many bytes of host memory, for copies in either direction. */
 gpointer ct_queue_reserve(CtQueue *queue, gsize bytes, guint8 **staging, GError **error);

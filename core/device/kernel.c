@@ -6,6 +6,7 @@
 
 #include <cornerturn/kit/epilogue.h>
 #include <gio/gio.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* The headers that every kernel may include, and the folders in which they seem to be. */
@@ -43,6 +44,8 @@ struct CtKernel {
     char *name;
     char *key;  /* all on which the loaded code depends */
     guint uses; /* by variants that asked for the same code */
+    guint serial;
+    GArray *arguments; /* of gsize: their sizes; NULL: not known */
 };
 
 /* All inputs of a compilation. */
@@ -290,6 +293,25 @@ check_spills(const CtKernelSpec *spec, guint architecture, const char *log, GErr
     return TRUE;
 }
 
+static void
+find_arguments(CtKernel *self)
+{
+    static atomic_uint n_kernels;
+    const CtCudaGraphs *graphs = ct_cuda_graphs();
+    CtCuResult result = CT_CUDA_SUCCESS;
+    gsize offset, bytes;
+    self->serial = atomic_fetch_add(&n_kernels, 1);
+    self->arguments = g_array_new(FALSE, FALSE, sizeof(gsize));
+    while (graphs && result == CT_CUDA_SUCCESS) {
+        result = graphs->parameter(self->function, self->arguments->len, &offset, &bytes);
+        if (result == CT_CUDA_SUCCESS)
+            g_array_append_val(self->arguments, bytes);
+    }
+    /* The driver refuses the number after the last. */
+    if (!graphs || result != CT_CUDA_ERROR_INVALID_VALUE)
+        g_clear_pointer(&self->arguments, g_array_unref);
+}
+
 static gboolean
 load(CtKernel *self, const CtKernelSpec *spec, GBytes *image, GError **error)
 {
@@ -311,6 +333,7 @@ load(CtKernel *self, const CtKernelSpec *spec, GBytes *image, GError **error)
                          driver->module_function(&self->function, self->module, spec->name), error,
                          "finding kernel '%s'", spec->name))
         return FALSE;
+    find_arguments(self);
     /* Above 48 KiB, static shared memory included, shared memory must be requested. */
     return spec->shared_bytes == 0 ||
            ct_device_check(self->device,
@@ -326,6 +349,8 @@ destroy(CtKernel *kernel)
 {
     if (kernel->module && ct_device_enter(kernel->device, NULL))
         ct_device_driver(kernel->device)->module_unload(kernel->module);
+    if (kernel->arguments)
+        g_array_unref(kernel->arguments);
     g_free(kernel->name);
     g_free(kernel->key);
     g_free(kernel);
@@ -446,6 +471,21 @@ CtCuFunction
 ct_kernel_function(const CtKernel *kernel)
 {
     return kernel->function;
+}
+
+guint
+ct_kernel_serial(const CtKernel *kernel)
+{
+    return kernel->serial;
+}
+
+gint
+ct_kernel_arguments(const CtKernel *kernel, const gsize **bytes)
+{
+    if (!kernel->arguments)
+        return -1;
+    *bytes = (const gsize *)kernel->arguments->data;
+    return (gint)kernel->arguments->len;
 }
 
 const char *

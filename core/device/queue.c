@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues: the calls with which a node's firings enqueue on a stream of their device. */
-#include "device.h"
+#include "gathered.h"
 #include "model/memory.h"
 #include "model/unknown.h"
 
@@ -17,10 +17,13 @@ struct CtQueue {
     gsize slot_bytes;
     guint n_slots;
     guint slot;
-    gsize used;       /* bytes of the current slot */
-    guint8 *staging;  /* [n_slots][slot_bytes] */
-    gboolean pinned;  /* of `staging` */
-    guint8 *uploaded; /* the same layout on the device */
+    gsize used;           /* bytes of the current slot */
+    guint8 *staging;      /* [n_slots][slot_bytes] */
+    gboolean pinned;      /* of `staging` */
+    guint8 *uploaded;     /* the same layout on the device */
+    CtGathered *gathered; /* NULL: all is enqueued at once */
+    gboolean is_shared;   /* the stage knows the stream */
+    GError *failure;      /* of what was gathered when the stage asked for the stream */
 };
 
 /* Allocates pinned memory if possible. From other memory, the driver copies while enqueuing. */
@@ -69,6 +72,7 @@ ct_queue_free(CtQueue *queue)
     else if (ct_device_enter(queue->device, NULL))
         ct_device_driver(queue->device)->host_free(queue->staging);
     ct_device_free(queue->device, queue->uploaded);
+    g_clear_error(&queue->failure);
     g_free(queue);
 }
 
@@ -79,11 +83,41 @@ ct_queue_begin(CtQueue *queue)
     queue->used = 0;
 }
 
+/* Issues what was gathered, before something is enqueued at once. */
+static gboolean
+issue(CtQueue *queue, GError **error)
+{
+    gpointer owner;
+    return !queue->gathered || ct_gathered_issue(queue->gathered, &owner, error);
+}
+
+gboolean
+ct_queue_check(CtQueue *queue, GError **error)
+{
+    if (!queue->failure)
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&queue->failure));
+    return FALSE;
+}
+
+gboolean
+ct_queue_gather(CtQueue *queue, CtGathered *gathered, gpointer owner, GError **error)
+{
+    queue->gathered = gathered;
+    if (gathered)
+        ct_gathered_set_owner(gathered, owner);
+    if (!queue->is_shared)
+        return TRUE;
+    const gboolean good = issue(queue, error);
+    queue->gathered = NULL;
+    return good;
+}
+
 gboolean
 ct_queue_launch(CtQueue *queue, const CtKernel *kernel, const CtLaunch *launch, gpointer *arguments,
                 GError **error)
 {
-    const guint *grid = launch->grid, *block = launch->block;
+    const guint *grid = launch->grid;
     if (CT_RESERVED_IS_SET(launch)) {
         g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "a launch of kernel '%s' " CT_UNKNOWN_FAULT,
                     ct_kernel_name(kernel));
@@ -91,26 +125,32 @@ ct_queue_launch(CtQueue *queue, const CtKernel *kernel, const CtLaunch *launch, 
     }
     if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
         return TRUE;
-    return ct_device_check(
-        queue->device,
-        ct_device_driver(queue->device)
-            ->launch(ct_kernel_function(kernel), grid[0], grid[1], grid[2], block[0], block[1],
-                     block[2], (unsigned)launch->shared_bytes, queue->stream, arguments, NULL),
-        error,
-        "launching kernel '%s' as %u × %u × %u blocks of %u × %u × %u threads "
-        "with %" G_GSIZE_FORMAT " bytes of shared memory",
-        ct_kernel_name(kernel), grid[0], grid[1], grid[2], block[0], block[1], block[2],
-        launch->shared_bytes);
+    if (queue->gathered && ct_gathered_launch(queue->gathered, kernel, launch, arguments))
+        return TRUE;
+    return issue(queue, error) &&
+           ct_enqueue_launch(queue->device, queue->stream, kernel, launch, arguments, error);
+}
+
+/* Whether the memory is the queue's on the host. */
+static gboolean
+is_staging(const CtQueue *queue, const guint8 *memory)
+{
+    return queue->staging && memory >= queue->staging &&
+           memory < queue->staging + queue->n_slots * queue->slot_bytes;
 }
 
 gboolean
 ct_queue_copy(CtQueue *queue, gpointer to, gconstpointer from, gsize bytes, GError **error)
 {
-    return bytes == 0 || ct_device_check(queue->device,
-                                         ct_device_driver(queue->device)
-                                             ->copy(GPOINTER_TO_SIZE(to), GPOINTER_TO_SIZE(from),
-                                                    bytes, queue->stream),
-                                         error, "a copy of %" G_GSIZE_FORMAT " bytes", bytes);
+    const gboolean to_host = is_staging(queue, to), from_host = is_staging(queue, from);
+    if (bytes == 0)
+        return TRUE;
+    if (queue->gathered && (queue->pinned || (!to_host && !from_host))) {
+        ct_gathered_copy(queue->gathered, to, to_host, from, from_host, bytes);
+        return TRUE;
+    }
+    return issue(queue, error) &&
+           ct_enqueue_copy(queue->device, queue->stream, to, from, bytes, error);
 }
 
 /* Copies row by row: rows so far apart are few. */
@@ -144,19 +184,23 @@ ct_queue_copy_rows(CtQueue *queue, gpointer to, gsize to_pitch, gconstpointer fr
         .WidthInBytes = bytes,
         .Height = rows,
     };
-    return ct_device_check(
-        queue->device, ct_device_driver(queue->device)->copy_rows(&copy, queue->stream), error,
-        "a copy of %" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT " bytes", rows, bytes);
+    return issue(queue, error) &&
+           ct_device_check(queue->device,
+                           ct_device_driver(queue->device)->copy_rows(&copy, queue->stream), error,
+                           "a copy of %" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT " bytes", rows,
+                           bytes);
 }
 
 gboolean
 ct_queue_fill(CtQueue *queue, gpointer to, guint8 value, gsize bytes, GError **error)
 {
-    return bytes == 0 ||
-           ct_device_check(queue->device,
-                           ct_device_driver(queue->device)
-                               ->fill(GPOINTER_TO_SIZE(to), value, bytes, queue->stream),
-                           error, "filling %" G_GSIZE_FORMAT " bytes", bytes);
+    if (bytes == 0)
+        return TRUE;
+    if (queue->gathered) {
+        ct_gathered_fill(queue->gathered, to, value, bytes);
+        return TRUE;
+    }
+    return ct_enqueue_fill(queue->device, queue->stream, to, value, bytes, error);
 }
 
 gpointer
@@ -187,8 +231,14 @@ ct_queue_upload(CtQueue *queue, gconstpointer data, gsize bytes, GError **error)
     return ct_queue_copy(queue, to, staging, bytes, error) ? to : NULL;
 }
 
+/* Who knows the stream may enqueue on it at any time during `work`. */
 gpointer
 ct_queue_stream(const CtQueue *queue)
 {
+    CtQueue *self = (CtQueue *)queue;
+    self->is_shared = TRUE;
+    if (!self->failure)
+        issue(self, &self->failure);
+    self->gathered = NULL;
     return queue->stream;
 }

@@ -205,6 +205,20 @@ wants_more(const CtRunNode *node)
     return FALSE;
 }
 
+/* Whether the firing would do nothing, because no input has samples and none has ended. A stage
+ * with an advance of its own may make more from what it has kept. */
+static gboolean
+is_idle(const CtRunNode *node)
+{
+    if (node->plan->variant->advance || ct_run_node_is_source(node))
+        return FALSE;
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].ring && !node->inputs[i].is_static &&
+            (node->arrivals[i].block.n_samples > 0 || node->arrivals[i].ended))
+            return FALSE;
+    return TRUE;
+}
+
 /* The end of the output that the firing may make from what was gathered, as a tick. */
 static gint64
 find_until(const CtRunNode *node)
@@ -228,7 +242,7 @@ ct_firing_gather(CtRunNode *node, GError **error)
         return FALSE;
     node->waits = !node->hurried && wants_more(node);
     node->hurried = FALSE;
-    if (node->waits)
+    if (node->waits || is_idle(node))
         return FALSE;
     for (guint i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].ring)

@@ -42,6 +42,33 @@ prepare_endpoint(CtScheduler *scheduler, guint i, CtRunQueue *queue, GError **er
     return TRUE;
 }
 
+/* Whether node `i` is served by another thread that waits for events: that of another device or, if
+ * it reads, the program's. */
+static gboolean
+may_wait(const CtScheduler *scheduler, const CtRunNode *node, guint i, gboolean reads)
+{
+    const CtRunNode *other = &scheduler->nodes[i];
+    return other->plan->place != CT_HOST && (other->plan->place != node->plan->place ||
+                                             (reads && other->status == CT_NODE_EXTERNAL));
+}
+
+static gboolean
+is_alone(const CtScheduler *scheduler, const CtRunNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].ring &&
+            may_wait(scheduler, node, node->inputs[i].ring->link->writer, FALSE))
+            return TRUE;
+    for (guint o = 0; o < node->n_outputs; o++) {
+        const CtRing *ring = node->outputs[o].ring;
+        for (guint r = 0; ring && r < ring->n_readers; r++)
+            if (may_wait(scheduler, node, g_array_index(ring->link->readers, CtPlanReader, r).node,
+                         TRUE))
+                return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean
 prepare(CtScheduler *scheduler, guint i, GError **error)
 {
@@ -56,6 +83,7 @@ prepare(CtScheduler *scheduler, guint i, GError **error)
         return FALSE;
     if (!ct_submissions_new(node, queue, scheduler->plan->n_in_flight, upload, &cause))
         return ct_run_node_blame(node, error, cause);
+    node->submissions->is_alone = is_alone(scheduler, node);
     ct_scheduler_expect(scheduler, node, node->submissions->limit);
     scheduler->own[i] = &scheduler->runners[scheduler->n_workers + (guint)node->plan->place];
     return TRUE;
@@ -134,10 +162,18 @@ is_empty(const CtRunNode *node)
 }
 
 static gboolean
+begin(CtScheduler *scheduler, CtRunNode *node, GError **error)
+{
+    ct_scheduler_make_way(scheduler, node);
+    return ct_submission_begin(node, error);
+}
+
+static gboolean
 end(CtRunNode *node, gint64 *invalid, GError **error)
 {
     *invalid = 0;
-    return is_empty(node) || ct_submission_end(node, invalid, error);
+    return is_empty(node) ? ct_submission_end_empty(node, error)
+                          : ct_submission_end(node, invalid, error);
 }
 
 static gboolean
@@ -145,8 +181,11 @@ submit(CtScheduler *scheduler, CtRunNode *node)
 {
     if (is_empty(node))
         return FALSE;
-    ct_submission_submit(node);
-    ct_scheduler_watch(scheduler, node);
+    const CtCuEvent ran = ct_submission_submit(node);
+    if (node->submissions->joins)
+        ct_scheduler_join(scheduler, node, ran);
+    else
+        ct_scheduler_watch(scheduler, node, ran, 0);
     return TRUE;
 }
 
@@ -184,7 +223,7 @@ suspect(const CtScheduler *scheduler, const CtRunNode *node, GError *cause)
 const CtRunPlace ct_place_device = {
     .prepare = prepare,
     .gather = gather,
-    .begin = ct_submission_begin,
+    .begin = begin,
     .poison = ct_submission_poison,
     .work = ct_submission_work,
     .end = end,

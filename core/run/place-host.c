@@ -24,7 +24,8 @@ gather(G_GNUC_UNUSED CtScheduler *scheduler, CtRunNode *node, gboolean ends, GEr
 }
 
 static gboolean
-begin(G_GNUC_UNUSED CtRunNode *node, G_GNUC_UNUSED GError **error)
+begin(G_GNUC_UNUSED CtScheduler *scheduler, G_GNUC_UNUSED CtRunNode *node,
+      G_GNUC_UNUSED GError **error)
 {
     return TRUE;
 }

@@ -20,7 +20,7 @@ struct CtRunPlace {
     /* Without the lock. Makes the place ready for the firing; on a device, the queue waits for the
      * events that the firing must run after. Then the firing may copy histories and fill its
      * outputs. */
-    gboolean (*begin)(CtRunNode *node, GError **error);
+    gboolean (*begin)(CtScheduler *scheduler, CtRunNode *node, GError **error);
     /* Without the lock. Fills the samples that output `o` is about to get with NaN. */
     gboolean (*poison)(CtRunNode *node, guint o, GError **error);
     /* Without the lock. Does the items part->begin … part->end − 1, or enqueues them. */
@@ -33,7 +33,8 @@ struct CtRunPlace {
     gboolean (*submit)(CtScheduler *scheduler, CtRunNode *node);
     /* With the lock. Adds to a failure of the node which other nodes may be its cause. */
     void (*suspect)(const CtScheduler *scheduler, const CtRunNode *node, GError *cause);
-    gboolean enqueues; /* `work` only enqueues: the time that it takes is the core's */
+    gboolean enqueues; /* `work` only enqueues: ct_scheduler_fire() takes a firing through all
+                          steps, and the time that they take is the core's */
 };
 
 extern const CtRunPlace ct_place_host;

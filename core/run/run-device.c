@@ -36,7 +36,10 @@ ct_run_queue_add_events(CtRunQueue *queue, guint n, GError **error)
                              "creating an event") ||
             !ct_device_check(queue->device,
                              driver->event_create(&events->ran, CT_CU_EVENT_BLOCKING_SYNC), error,
-                             "creating an event"))
+                             "creating an event") ||
+            !ct_device_check(queue->device,
+                             driver->event_create(&events->joint, CT_CU_EVENT_DISABLE_TIMING),
+                             error, "creating an event"))
             return FALSE;
     }
     return TRUE;
@@ -53,6 +56,8 @@ destroy_events(CtRunQueue *queue)
             driver->event_destroy(events->begun);
         if (events->ran)
             driver->event_destroy(events->ran);
+        if (events->joint)
+            driver->event_destroy(events->joint);
     }
     g_array_unref(queue->events);
 }
@@ -69,6 +74,8 @@ create_queues(CtRunDevices *self, const CtPlan *plan, GError **error)
                                  ->stream_create(&queue->stream, CT_CU_STREAM_NON_BLOCKING),
                              error, "creating a stream"))
             return FALSE;
+        if (g_array_index(plan->queues, CtPlanQueue, i).kind == CT_QUEUE_COMPUTE)
+            queue->gathered = ct_gathered_new(queue->device, queue->stream);
         queue->events = g_array_new(FALSE, TRUE, sizeof(CtRunEvents));
         self->n_queues++;
         if (!ct_run_queue_add_events(queue, 1, error))
@@ -119,6 +126,7 @@ ct_run_devices_free(CtRunDevices *self)
     for (guint i = 0; i < self->n_queues; i++) {
         CtRunQueue *queue = &self->queues[i];
         ct_device_free(queue->device, queue->scratch);
+        ct_gathered_free(queue->gathered);
         destroy_events(queue);
         if (ct_device_enter(queue->device, NULL))
             ct_device_driver(queue->device)->stream_destroy(queue->stream);

@@ -2,27 +2,33 @@
 /* The devices of a run: contexts, the memory of links, and the streams on which nodes enqueue. */
 #pragma once
 
-#include "device/device.h"
+#include "device/gathered.h"
 #include "plan/plan.h"
 
 #include <stdatomic.h>
 
-/* The events at the beginning and the end of a firing. */
+/* The events of a submission. */
 typedef struct {
-    CtCuEvent begun; /* used only if the firing did not directly follow another */
-    CtCuEvent ran;
+    CtCuEvent begun; /* the beginning of a timed firing; used only if it did not directly follow
+                        another such firing */
+    CtCuEvent ran;   /* the end of a timed firing */
+    CtCuEvent joint; /* the end of firings that are submitted together: it neither has a time nor
+                        wakes a thread, both of which take longer than a short kernel */
 } CtRunEvents;
 
 /* A stream, with the state that all nodes which enqueue there share. */
 typedef struct {
     CtDevice *device;
     CtCuStream stream;
-    GArray *events;    /* of CtRunEvents, used in turn by the firings: one more than may be in
+    GArray *events;    /* of CtRunEvents, used in turn by the submissions: one more than may be in
                           flight */
     guint next_events; /* of the current firing */
-    CtCuEvent ran;     /* the end of the previous firing; NULL: there was none */
-    atomic_bool waits; /* the stream was made to wait for another since the last firing began */
-    gpointer scratch;  /* scratch_bytes of the device's memory */
+    CtCuEvent ran;     /* the end of the previous firing; NULL: there was none, or it was not timed
+                        */
+    CtGathered *gathered; /* the work of firings that are submitted together; NULL: none is
+                             gathered, as on queues of copies */
+    atomic_bool waits;    /* the stream was made to wait for another since the last firing began */
+    gpointer scratch;     /* scratch_bytes of the device's memory */
     gsize scratch_bytes;
 } CtRunQueue;
 

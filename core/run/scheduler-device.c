@@ -20,7 +20,7 @@ ct_scheduler_open_devices(CtScheduler *scheduler, GError **error)
         CtWatcher *watcher = &scheduler->watchers[q];
         watcher->scheduler = scheduler;
         watcher->index = q;
-        watcher->in_flight = g_array_new(FALSE, TRUE, sizeof(guint));
+        watcher->in_flight = g_array_new(FALSE, TRUE, sizeof(CtWatched));
         watcher->transients = g_array_new(FALSE, FALSE, sizeof(guint));
         pthread_cond_init(&watcher->wake, NULL);
     }
@@ -67,13 +67,16 @@ ct_scheduler_expect(CtScheduler *scheduler, const CtRunNode *node, guint n)
 /* ---- watchers ---- */
 
 void
-ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node)
+ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node, CtCuEvent ran, gint64 begun)
 {
     CtWatcher *watcher = &scheduler->watchers[node->plan->queue];
     const guint last = (watcher->first + watcher->n++) % watcher->in_flight->len;
-    g_array_index(watcher->in_flight, guint, last) = (guint)(node - scheduler->nodes);
+    g_array_index(watcher->in_flight, CtWatched, last) =
+        (CtWatched){(guint)(node - scheduler->nodes), ran, begun};
     scheduler->n_in_flight++;
-    pthread_cond_signal(&watcher->wake);
+    if (watcher->sleeps)
+        pthread_cond_signal(&watcher->wake);
+    watcher->sleeps = FALSE;
 }
 
 static void
@@ -103,42 +106,94 @@ wake_neighbours(CtScheduler *scheduler, const CtRunNode *node)
 }
 
 static void
-retire(CtScheduler *scheduler, CtRunNode *node, gint64 ns)
+retire(CtScheduler *scheduler, CtRunNode *node, gdouble share)
 {
-    const gboolean is_last = ct_submission_retire(node);
-    node->totals.work_ns += ns;
+    const gboolean is_last = ct_submission_retire(node, share);
     wake_neighbours(scheduler, node);
     ct_scheduler_retire(scheduler, node, is_last);
     if (!is_last && node->submissions->n + 1 == node->submissions->limit)
         ct_scheduler_wake(scheduler, (guint)(node - scheduler->nodes));
 }
 
-/* With the lock, which it releases meanwhile. Waits for the oldest submission of the queue and
- * retires it; FALSE: it has failed. */
+/* The k-th oldest in flight. */
+static const CtWatched *
+watched(const CtWatcher *watcher, guint k)
+{
+    return &g_array_index(watcher->in_flight, CtWatched,
+                          (watcher->first + k) % watcher->in_flight->len);
+}
+
+/* The number of the oldest that end with one event. */
+static guint
+count_oldest(const CtWatcher *watcher)
+{
+    const CtCuEvent ran = watched(watcher, 0)->ran;
+    guint n = 1;
+    while (ran && n < watcher->n && watched(watcher, n)->ran == ran)
+        n++;
+    return n;
+}
+
+/* Without the lock. Waits for the `n` oldest submissions of the queue. If one fails, *i is set to
+ * its node. */
+static gboolean
+wait_for_oldest(CtWatcher *watcher, guint n, guint *i, GError **error)
+{
+    CtScheduler *scheduler = watcher->scheduler;
+    *i = watched(watcher, 0)->node;
+    if (scheduler->endpoints[*i])
+        return ct_endpoint_wait(scheduler->endpoints[*i], error);
+    if (!ct_submission_wait(&scheduler->nodes[*i], error))
+        return FALSE;
+    for (guint k = 0; k < n; k++) {
+        *i = watched(watcher, k)->node;
+        if (!ct_submission_read(&scheduler->nodes[*i], error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* With the lock, when the `n` oldest have run. Returns which share of the times of their nodes'
+ * last timed firings they have taken, at most 1: together not more than passed since the queue was
+ * last known to be idle. */
+static gdouble
+find_share(CtWatcher *watcher, guint n)
+{
+    const gint64 begun = MAX(watched(watcher, 0)->begun, watcher->idle);
+    gint64 ns = 0;
+    watcher->idle = ct_scheduler_now();
+    for (guint k = 0; k < n && watched(watcher, 0)->begun > 0; k++)
+        ns += watcher->scheduler->nodes[watched(watcher, k)->node].submissions->timed_ns;
+    return ns > 0 ? MIN((gdouble)(watcher->idle - begun) / (gdouble)ns, 1) : 1;
+}
+
+/* With the lock, which it releases meanwhile. Waits for the oldest submissions of the queue that
+ * end together, and retires them; FALSE: they have failed. */
 static gboolean
 retire_oldest(CtWatcher *watcher)
 {
     CtScheduler *scheduler = watcher->scheduler;
-    const guint i = g_array_index(watcher->in_flight, guint, watcher->first);
-    CtRunNode *node = &scheduler->nodes[i];
-    CtEndpoint *endpoint = scheduler->endpoints[i];
-    gint64 ns = 0;
+    const guint n = count_oldest(watcher);
+    guint i;
     GError *cause = NULL;
     pthread_mutex_unlock(&scheduler->lock);
-    const gboolean good =
-        endpoint ? ct_endpoint_wait(endpoint, &cause) : ct_submission_wait(node, &ns, &cause);
+    const gboolean good = wait_for_oldest(watcher, n, &i, &cause);
     pthread_mutex_lock(&scheduler->lock);
     if (!good) {
-        ct_scheduler_fail_node(scheduler, node, cause);
+        ct_scheduler_fail_node(scheduler, &scheduler->nodes[i], cause);
         return FALSE;
     }
-    watcher->first = (watcher->first + 1) % watcher->in_flight->len;
-    watcher->n--;
-    scheduler->n_in_flight--;
-    if (endpoint)
-        retire_splice(scheduler, node->outputs[0].ring);
-    else
-        retire(scheduler, node, ns);
+    const gdouble share = find_share(watcher, n);
+    for (guint k = 0; k < n; k++) {
+        CtRunNode *node = &scheduler->nodes[watched(watcher, 0)->node];
+        watcher->first = (watcher->first + 1) % watcher->in_flight->len;
+        watcher->n--;
+        scheduler->n_in_flight--;
+        if (node->submissions)
+            retire(scheduler, node, share);
+        else
+            retire_splice(scheduler, node->outputs[0].ring);
+    }
     return TRUE;
 }
 
@@ -150,6 +205,7 @@ watch(gpointer data)
     pthread_mutex_lock(&scheduler->lock);
     while (!scheduler->stop) {
         if (watcher->n == 0) {
+            watcher->sleeps = TRUE;
             pthread_cond_wait(&watcher->wake, &scheduler->lock);
         } else if (retire_oldest(watcher)) {
             ct_scheduler_hurry(scheduler);
@@ -206,6 +262,9 @@ ct_scheduler_clear_devices(CtScheduler *scheduler)
         return;
     stop_watchers(scheduler);
     ct_run_devices_synchronize(scheduler->devices);
+    /* Graphs have kernels of the stages, which are freed next. */
+    for (guint q = 0; q < scheduler->devices->n_queues; q++)
+        g_clear_pointer(&scheduler->devices->queues[q].gathered, ct_gathered_free);
     for (guint i = 0; i < scheduler->n_nodes; i++) {
         ct_submissions_free(&scheduler->nodes[i]);
         ct_endpoint_free(scheduler->endpoints[i]);

@@ -41,9 +41,9 @@ count_events(CtRunNode *node, guint64 *counters)
 }
 
 static gboolean
-decide(CtRunNode *node, gboolean ends, GError **error)
+decide(CtScheduler *scheduler, CtRunNode *node, gboolean ends, GError **error)
 {
-    if (!node->place->begin(node, error))
+    if (!node->place->begin(scheduler, node, error))
         return FALSE;
     if (!ends)
         return ct_firing_decide(node, error);
@@ -51,14 +51,16 @@ decide(CtRunNode *node, gboolean ends, GError **error)
     return TRUE;
 }
 
-gboolean
-ct_scheduler_begin_firing(CtScheduler *scheduler, CtRunNode *node)
+/* With the lock. Finds what the firing covers; FALSE: there is none. If *ends, it is the last and
+ * covers nothing. */
+static gboolean
+gather(CtScheduler *scheduler, CtRunNode *node, gboolean *ends)
 {
     const gboolean is_interrupted = scheduler->interrupted && ct_run_node_is_source(node);
-    const gboolean ends = is_interrupted || ct_run_node_is_unread(node);
     GError *cause = NULL;
+    *ends = is_interrupted || ct_run_node_is_unread(node);
     node->pending = FALSE;
-    const gboolean ready = node->place->gather(scheduler, node, ends, &cause);
+    const gboolean ready = node->place->gather(scheduler, node, *ends, &cause);
     wake_static_writers(scheduler, node);
     if (cause)
         ct_scheduler_fail_node(scheduler, node, cause);
@@ -66,10 +68,20 @@ ct_scheduler_begin_firing(CtScheduler *scheduler, CtRunNode *node)
         return FALSE;
     node->status = CT_NODE_STARTING;
     node->interrupted = node->interrupted || is_interrupted;
+    return TRUE;
+}
+
+gboolean
+ct_scheduler_begin_firing(CtScheduler *scheduler, CtRunNode *node)
+{
+    GError *cause = NULL;
+    gboolean ends;
+    if (!gather(scheduler, node, &ends))
+        return FALSE;
     pthread_mutex_unlock(&scheduler->lock);
 
     const gint64 from = work_time(scheduler);
-    const gboolean good = decide(node, ends, &cause);
+    const gboolean good = decide(scheduler, node, ends, &cause);
     const gint64 spent = work_time(scheduler) - from;
 
     pthread_mutex_lock(&scheduler->lock);
@@ -111,7 +123,7 @@ ct_scheduler_work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
     const gint64 spent = work_time(scheduler) - from;
 
     pthread_mutex_lock(&scheduler->lock);
-    *(node->place->enqueues ? &node->totals.core_ns : &node->totals.work_ns) += spent;
+    node->totals.work_ns += spent;
     count_events(node, runner->counters);
     node->done += n;
     if (!good)
@@ -225,6 +237,47 @@ ct_scheduler_finish_firing(CtScheduler *scheduler, CtRunNode *node)
     pthread_mutex_lock(&scheduler->lock);
     node->totals.core_ns += spent;
     node->totals.invalid += invalid;
+    if (good)
+        close_firing(scheduler, node);
+    else
+        ct_scheduler_fail_node(scheduler, node, cause);
+}
+
+/* ---- all steps at once ---- */
+
+/* Without the lock. Decides what the firing does, and enqueues it. */
+static gboolean
+enqueue(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node, gboolean ends, gint64 *invalid,
+        GError **error)
+{
+    if (!decide(scheduler, node, ends, error))
+        return FALSE;
+    node->claimed = node->done = 0;
+    if (node->n_items > 0) {
+        CtWork part = claim(runner, node);
+        if (!node->place->work(node, &part, error))
+            return FALSE;
+    }
+    return node->place->end(node, invalid, error);
+}
+
+void
+ct_scheduler_fire(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
+{
+    gint64 invalid = 0;
+    GError *cause = NULL;
+    gboolean ends;
+    if (!gather(scheduler, node, &ends))
+        return;
+    pthread_mutex_unlock(&scheduler->lock);
+    const gint64 from = work_time(scheduler);
+    const gboolean good = enqueue(scheduler, runner, node, ends, &invalid, &cause);
+    const gint64 spent = work_time(scheduler) - from;
+    pthread_mutex_lock(&scheduler->lock);
+    node->totals.core_ns += spent;
+    node->totals.invalid += invalid;
+    count_events(node, node->advance_counters);
+    count_events(node, runner->counters);
     if (good)
         close_firing(scheduler, node);
     else

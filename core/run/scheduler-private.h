@@ -23,7 +23,18 @@ struct CtRunner {
     pthread_cond_t wake; /* of a runner that is no worker */
     gpointer scratch;
     guint64 *counters;
+    GPtrArray *joint;    /* of CtRunNode: of a device's thread, the firings on one queue that are
+                            enqueued and will be submitted together … */
+    CtCuEvent joint_end; /* … with this event */
+    gint64 joint_begun;  /* ct_scheduler_now() before the first was enqueued */
 };
+
+/* A firing, or a splice of blocks that the program feeds, that a watcher is to retire. */
+typedef struct {
+    guint node;
+    CtCuEvent ran; /* the same for firings that were submitted together; NULL: it is a splice */
+    gint64 begun;  /* ct_scheduler_now() before these were enqueued; 0: the firing is timed */
+} CtWatched;
 
 /* Watches a queue of a device: submissions there are retired in the order in which they were
  * enqueued. */
@@ -32,10 +43,12 @@ typedef struct {
     guint index; /* index of the queue */
     GThread *thread;
     pthread_cond_t wake;
-    GArray *in_flight; /* of guint: the nodes of the submissions in flight; a circular list, as
-                       long as the most submissions that can be in flight */
+    gboolean sleeps;   /* until it is woken */
+    GArray *in_flight; /* of CtWatched; a circular list, as long as the most submissions that can
+                          be in flight */
     guint first;
     guint n;
+    gint64 idle;        /* ct_scheduler_now() when the last of them was retired */
     GArray *transients; /* of guint: rings of the queue's transient links */
 } CtWatcher;
 
@@ -147,6 +160,9 @@ gboolean ct_scheduler_work(CtScheduler *scheduler, CtRunner *runner, CtRunNode *
 /* With the lock, which it releases meanwhile. Publishes what the firing made, and releases what it
  * read. */
 void ct_scheduler_finish_firing(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock, which it releases meanwhile. Does all of these steps on the thread of a device, if
+ * the node can fire: what is enqueued for one firing stays together. */
+void ct_scheduler_fire(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node);
 /* With the lock. Follows when the work of a finished firing is done: on the host at once, on a
  * device when its submission has been retired. Ends the node after its last firing. */
 void ct_scheduler_retire(CtScheduler *scheduler, CtRunNode *node, gboolean is_last);
@@ -192,9 +208,22 @@ gboolean ct_scheduler_start_watchers(CtScheduler *scheduler, GError **error);
 void ct_scheduler_reuse_memory(CtScheduler *scheduler);
 /* Joins the watchers, waits until all devices are idle, and frees what the nodes have there. */
 void ct_scheduler_clear_devices(CtScheduler *scheduler);
-/* With the lock. Tells the queue's watcher of a firing of the node, or of a splice of blocks that
- * the program feeds. */
-void ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node);
+/* With the lock. Tells the queue's watcher of a firing of the node that ends with the event `ran`;
+ * NULL: of a splice of blocks that the program feeds. `begun`: when the firings that it was
+ * submitted together with began; 0: it is by itself. */
+void ct_scheduler_watch(CtScheduler *scheduler, const CtRunNode *node, CtCuEvent ran, gint64 begun);
+
+/* ---- firings that are submitted together: scheduler-joint.c ---- */
+
+/* With the lock. Adds the enqueued firing of the node to those that will be submitted together,
+ * with the event `joint`. */
+void ct_scheduler_join(CtScheduler *scheduler, CtRunNode *node, CtCuEvent joint);
+/* Without the lock, on the thread of the node's device. Submits the firings that were joined,
+ * unless the node's next firing joins them. A failure ends the run. */
+void ct_scheduler_make_way(CtScheduler *scheduler, CtRunNode *node);
+/* With the lock, which it releases meanwhile. Submits the firings that the runner has joined.
+ * FALSE: there were none. */
+gboolean ct_scheduler_submit_joint(CtScheduler *scheduler, CtRunner *runner);
 
 /* ---- nodes of the program's on devices: endpoint-device.c ---- */
 

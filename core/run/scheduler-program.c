@@ -76,7 +76,7 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
     }
     ct_ring_feed(ring, block, released, user_data);
     if (endpoint && ct_ring_is_spliced(ring))
-        ct_scheduler_watch(scheduler, node);
+        ct_scheduler_watch(scheduler, node, NULL, 0);
     /* Its splice may contain all of a short block before it, which is then released. */
     ct_ring_reclaim(ring);
     node->totals.firings++;

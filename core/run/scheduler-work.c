@@ -64,7 +64,9 @@ ct_scheduler_released(CtScheduler *scheduler, CtRing *ring)
         ct_ring_reclaim(ring);
     if (ring->link->transient)
         wake_sharers(scheduler, ring);
-    ct_scheduler_wake(scheduler, ring->link->writer);
+    /* A program that waits for room is not woken before there is any. */
+    if (!ring->feed || ct_ring_can_feed(ring))
+        ct_scheduler_wake(scheduler, ring->link->writer);
 }
 
 void
@@ -211,6 +213,22 @@ spin(CtScheduler *scheduler, const CtRunner *runner)
     return changed;
 }
 
+/* Begins a firing, or works on the next range of one that has begun. */
+static void
+serve(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
+{
+    if (node->status == CT_NODE_IDLE) {
+        if (!ct_scheduler_begin_firing(scheduler, node))
+            return;
+        if (node->n_items == 0)
+            ct_scheduler_finish_firing(scheduler, node);
+        else if (node->n_items > node->chunk)
+            wake_workers(scheduler);
+    } else if (ct_scheduler_work(scheduler, runner, node)) {
+        ct_scheduler_finish_firing(scheduler, node);
+    }
+}
+
 static void
 worker_loop(CtScheduler *scheduler, CtRunner *runner)
 {
@@ -218,6 +236,8 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
     while (!scheduler->stop) {
         CtRunNode *node = pick(scheduler, runner);
         if (!node) {
+            if (ct_scheduler_submit_joint(scheduler, runner))
+                continue;
             if (!spun)
                 spin(scheduler, runner);
             else
@@ -226,18 +246,12 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
             continue;
         }
         spun = FALSE;
-        if (node->status == CT_NODE_IDLE) {
-            if (!ct_scheduler_begin_firing(scheduler, node))
-                continue;
-            if (node->n_items == 0)
-                ct_scheduler_finish_firing(scheduler, node);
-            else if (node->n_items > node->chunk)
-                wake_workers(scheduler);
-        } else if (node->status == CT_NODE_COMPLETING) {
+        if (node->status == CT_NODE_COMPLETING)
             ct_scheduler_complete_node(scheduler, node);
-        } else if (ct_scheduler_work(scheduler, runner, node)) {
-            ct_scheduler_finish_firing(scheduler, node);
-        }
+        else if (node->place->enqueues)
+            ct_scheduler_fire(scheduler, runner, node);
+        else
+            serve(scheduler, runner, node);
     }
 }
 

@@ -135,6 +135,7 @@ ct_scheduler_add_runner(CtScheduler *scheduler)
     runner->index = scheduler->n_runners++;
     runner->serves = runner->index >= scheduler->n_workers;
     runner->generation = runner->serves ? &runner->own_generation : &scheduler->generation;
+    runner->joint = g_ptr_array_sized_new(scheduler->n_nodes);
     pthread_cond_init(&runner->wake, NULL);
     return runner;
 }
@@ -499,6 +500,7 @@ ct_scheduler_free(CtScheduler *scheduler)
         pthread_cond_destroy(&runner->wake);
         ct_memory_free(runner->scratch, scheduler->scratch_bytes);
         g_free(runner->counters);
+        g_ptr_array_unref(runner->joint);
     }
     ct_reread_free(scheduler->reread);
     ct_scheduler_clear_devices(scheduler);

@@ -3,6 +3,7 @@
 #include "submission.h"
 
 #include "firing-check.h"
+#include "model/environment.h"
 
 #include <string.h>
 
@@ -54,6 +55,21 @@ copy_rows(gpointer queue, guint8 *to, gsize to_pitch, const guint8 *from, gsize 
     return ct_queue_copy_rows(queue, to, to_pitch, from, from_pitch, bytes, rows, error);
 }
 
+/* A firing that took less time than this is brief: events of its own would take longer. */
+#define BRIEF_NS 25000
+/* The variable that makes all firings brief ("always") or none ("never"). */
+#define VARIABLE "CORNERTURN_JOINT"
+
+static gint64
+brief_ns(void)
+{
+    const char *given = ct_environment(VARIABLE);
+    return !given                         ? BRIEF_NS
+           : g_str_equal(given, "always") ? G_MAXINT64
+           : g_str_equal(given, "never")  ? 0
+                                          : BRIEF_NS;
+}
+
 CtRingMover
 ct_submission_mover(CtQueue *queue)
 {
@@ -66,6 +82,8 @@ ct_submissions_new(CtRunNode *node, CtRunQueue *queue, guint limit, gsize upload
 {
     CtSubmissions *self = node->submissions = g_new0(CtSubmissions, 1);
     self->queue = queue;
+    self->timed_ns = -1;
+    self->brief_ns = brief_ns();
     self->limit = CLAMP(limit, 1, CT_MAX_IN_FLIGHT);
     self->after = g_ptr_array_new();
     if (node->marks)
@@ -111,6 +129,31 @@ ct_submissions_free(CtRunNode *node)
 
 /* ---- enqueuing ---- */
 
+/* The number of brief firings of a node of which one is timed. */
+#define TIMED_ONE_IN 256
+
+/* The samples of the firing that was gathered: what it reads, or, of a source, may write. */
+static gint64
+count_samples(const CtRunNode *node)
+{
+    gint64 n = 0;
+    for (guint i = 0; i < node->n_inputs; i++)
+        n = MAX(n, node->inputs[i].is_static ? 0 : node->arrivals[i].block.n_samples);
+    for (guint o = 0; n == 0 && o < node->n_outputs; o++)
+        n = MAX(n, node->outputs[o].ring ? node->departures[o].room : 0);
+    return n;
+}
+
+/* With the lock. `steps`, with which costs are measured, time each firing. */
+static gboolean
+may_join(const CtRunNode *node, gint64 n_samples)
+{
+    const CtSubmissions *self = node->submissions;
+    return !self->is_alone && !node->options->steps && self->timed_ns >= 0 &&
+           self->timed_ns < self->brief_ns && n_samples <= self->n_timed &&
+           self->n_joined + 1 < TIMED_ONE_IN;
+}
+
 void
 ct_submission_gather(CtRunNode *node)
 {
@@ -124,12 +167,31 @@ ct_submission_gather(CtRunNode *node)
         if (output->ring && output->ring->is_crossed && node->departures[o].room > 0)
             ct_ring_write_after(output->ring, output->wraps, node->departures[o].room, after);
     }
+    const gint64 n_samples = count_samples(node);
+    self->submissions[self->next].n_samples = n_samples;
+    self->joins = may_join(node, n_samples);
+    self->n_joined = self->joins ? self->n_joined + 1 : 0;
 }
 
 static const CtRunEvents *
 next_events(const CtRunQueue *queue)
 {
     return &g_array_index(queue->events, CtRunEvents, queue->next_events);
+}
+
+/* Leaves these events to the firings that now use them. */
+static void
+use_events(CtRunQueue *queue)
+{
+    queue->next_events = (queue->next_events + 1) % queue->events->len;
+}
+
+static gboolean
+record(const CtRunQueue *queue, CtCuEvent event, GError **error)
+{
+    return ct_device_check(queue->device,
+                           ct_device_driver(queue->device)->event_record(event, queue->stream),
+                           error, "recording an event");
 }
 
 static CtSubmission *
@@ -165,7 +227,7 @@ ct_submission_begin(CtRunNode *node, GError **error)
                              error, "waiting for another queue"))
             return FALSE;
     g_ptr_array_set_size(self->after, 0);
-    return TRUE;
+    return ct_queue_gather(self->own, self->joins ? self->queue->gathered : NULL, node, error);
 }
 
 /* Records the beginning of a firing directly before its work, since others may enqueue before. If
@@ -176,6 +238,9 @@ record_begin(CtRunNode *node, GError **error)
     CtRunQueue *queue = node->submissions->queue;
     const CtCudaDriver *driver = ct_device_driver(queue->device);
     CtSubmission *submission = next_submission(node);
+    submission->begun = NULL;
+    if (node->submissions->joins)
+        return TRUE;
     const gboolean waits = atomic_exchange(&queue->waits, FALSE);
     if (!waits && queue->ran) {
         const CtCuResult result = driver->event_query(queue->ran);
@@ -186,8 +251,7 @@ record_begin(CtRunNode *node, GError **error)
             return FALSE;
     }
     submission->begun = next_events(queue)->begun;
-    return ct_device_check(queue->device, driver->event_record(submission->begun, queue->stream),
-                           error, "recording an event");
+    return record(queue, submission->begun, error);
 }
 
 gboolean
@@ -290,20 +354,40 @@ ct_submission_end(CtRunNode *node, gint64 *invalid, GError **error)
         if (!(node->marks ? end_marks(node, o, error) : end_output(node, o, invalid, error)))
             return FALSE;
     }
-    return ct_device_check(self->queue->device,
-                           ct_device_driver(self->queue->device)
-                               ->event_record(next_events(self->queue)->ran, self->queue->stream),
-                           error, "recording an event");
+    return ct_queue_check(self->own, error) &&
+           (self->joins || record(self->queue, next_events(self->queue)->ran, error));
 }
 
-void
+gboolean
+ct_submission_end_empty(const CtRunNode *node, GError **error)
+{
+    const CtSubmissions *self = node->submissions;
+    gpointer owner;
+    return !self->queue->gathered || ct_gathered_issue(self->queue->gathered, &owner, error);
+}
+
+gboolean
+ct_submission_issue_joint(CtRunNode *node, CtRunNode **culprit, GError **error)
+{
+    CtRunQueue *queue = node->submissions->queue;
+    const CtCuEvent event = next_events(queue)->joint;
+    gpointer owner = node;
+    const gboolean good = !queue->gathered || ct_gathered_issue(queue->gathered, &owner, error);
+    *culprit = owner;
+    use_events(queue);
+    return good && ct_device_enter(queue->device, error) && record(queue, event, error);
+}
+
+CtCuEvent
 ct_submission_submit(CtRunNode *node)
 {
     CtSubmissions *self = node->submissions;
     CtRunQueue *queue = self->queue;
     CtSubmission *submission = next_submission(node);
-    submission->ran = queue->ran = next_events(queue)->ran;
-    queue->next_events = (queue->next_events + 1) % queue->events->len;
+    queue->ran = self->joins ? NULL : next_events(queue)->ran;
+    submission->ran = self->joins ? next_events(queue)->joint : queue->ran;
+    if (!self->joins)
+        use_events(queue);
     submission->is_last = node->is_last;
     self->next = (self->next + 1) % self->limit;
     self->n++;
@@ -319,6 +403,7 @@ ct_submission_submit(CtRunNode *node)
         if (node->outputs[o].ring)
             ct_ring_writer_submit(node->outputs[o].ring, node->departures[o].produced,
                                   submission->ran);
+    return submission->ran;
 }
 
 /* ---- retiring ---- */
@@ -326,16 +411,31 @@ ct_submission_submit(CtRunNode *node)
 /* The microseconds for which a thread polls an event before it sleeps: firings follow closely, and
  * a wake-up by a device is slow. */
 #define LOOKING_US 60
+/* The microseconds of a nap while firings that were submitted together run. Their event wakes no
+ * thread, since that would take the host as long as their launch. */
+#define NAP_US 50
 
 static CtCuResult
-wait_for(const CtCudaDriver *driver, CtCuEvent event)
+nap(const CtCudaDriver *driver, CtCuEvent event)
+{
+    CtCuResult result;
+    do
+        g_usleep(NAP_US);
+    while ((result = driver->event_query(event)) == CT_CUDA_ERROR_NOT_READY);
+    return result;
+}
+
+static CtCuResult
+wait_for(const CtCudaDriver *driver, CtCuEvent event, gboolean is_timed)
 {
     const gint64 until = g_get_monotonic_time() + LOOKING_US;
     CtCuResult result;
     do
         result = driver->event_query(event);
     while (result == CT_CUDA_ERROR_NOT_READY && g_get_monotonic_time() < until);
-    return result == CT_CUDA_ERROR_NOT_READY ? driver->event_synchronize(event) : result;
+    if (result != CT_CUDA_ERROR_NOT_READY)
+        return result;
+    return is_timed ? driver->event_synchronize(event) : nap(driver, event);
 }
 
 /* Takes over the validity of output `o` from the oldest submission into the ring. */
@@ -354,21 +454,41 @@ take_marks(const CtRunNode *node, guint o)
 }
 
 gboolean
-ct_submission_wait(const CtRunNode *node, gint64 *ns, GError **error)
+ct_submission_wait(const CtRunNode *node, GError **error)
 {
     const CtSubmissions *self = node->submissions;
-    const CtSubmission *submission = &self->submissions[self->first];
+    const CtSubmission *oldest = &self->submissions[self->first];
     CtDevice *device = self->queue->device;
-    const CtCudaDriver *driver = ct_device_driver(device);
+    return ct_device_enter(device, error) &&
+           ct_device_check(device,
+                           wait_for(ct_device_driver(device), oldest->ran, oldest->begun != NULL),
+                           error, "the work of a firing");
+}
+
+static gboolean
+read_time(CtDevice *device, CtSubmission *submission, GError **error)
+{
     float milliseconds = 0;
-    if (!ct_device_enter(device, error) ||
-        !ct_device_check(device, wait_for(driver, submission->ran), error,
-                         "the work of a firing") ||
-        !ct_device_check(device,
-                         driver->event_elapsed(&milliseconds, submission->begun, submission->ran),
+    if (!submission->begun)
+        return TRUE;
+    if (!ct_device_check(device,
+                         ct_device_driver(device)->event_elapsed(&milliseconds, submission->begun,
+                                                                 submission->ran),
                          error, "the time of a firing"))
         return FALSE;
-    *ns = (gint64)((gdouble)milliseconds * 1e6);
+    submission->ns = (gint64)((gdouble)milliseconds * 1e6);
+    return TRUE;
+}
+
+gboolean
+ct_submission_read(const CtRunNode *node, GError **error)
+{
+    CtSubmissions *self = node->submissions;
+    CtSubmission *submission = &self->submissions[self->first];
+    CtDevice *device = self->queue->device;
+    const CtCudaDriver *driver = ct_device_driver(device);
+    if (!read_time(device, submission, error))
+        return FALSE;
     for (guint o = 0; node->marks && o < node->n_outputs; o++)
         take_marks(node, o);
     if (!submission->is_last || node->n_counters == 0)
@@ -395,11 +515,18 @@ ct_submission_has_fault(const CtRunNode *node)
 }
 
 gboolean
-ct_submission_retire(CtRunNode *node)
+ct_submission_retire(CtRunNode *node, gdouble share)
 {
     CtSubmissions *self = node->submissions;
-    const gboolean is_last = self->submissions[self->first].is_last;
+    const CtSubmission *submission = &self->submissions[self->first];
+    const gboolean is_last = submission->is_last;
     const guint slot = self->first;
+    if (submission->begun) {
+        self->timed_ns = submission->ns;
+        self->n_timed = submission->n_samples;
+    }
+    node->totals.work_ns +=
+        submission->begun ? submission->ns : (gint64)(share * (gdouble)self->timed_ns);
     self->first = (self->first + 1) % self->limit;
     self->n--;
     for (guint c = 0; is_last && c < node->n_counters; c++)

@@ -138,6 +138,8 @@ run_once(const GpuCase *one, gpointer data, GpuFigures *figures, gboolean *descr
     const gdouble seconds = g_array_index(times, gdouble, one->n_blocks + N_SKIPPED - 1) -
                             g_array_index(times, gdouble, N_SKIPPED - 1);
     g_autofree char *json = ct_pipeline_stats_json(pipeline);
+    if (g_getenv("BENCH_STATS"))
+        printf("%s", json);
     const gdouble elements = (gdouble)one->n_samples * (gdouble)width_of(one);
     figures->wall = elements * one->n_blocks / seconds;
     figures->per_firing = seconds / one->n_blocks;

@@ -70,6 +70,35 @@ test_structs(void)
     same_place(CtCuMemcpy2D, CUDA_MEMCPY2D, dstPitch);
     same_place(CtCuMemcpy2D, CUDA_MEMCPY2D, WidthInBytes);
     same_place(CtCuMemcpy2D, CUDA_MEMCPY2D, Height);
+    g_assert_cmpuint(sizeof(CtCuMemcpy3D), ==, sizeof(CUDA_MEMCPY3D));
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, srcMemoryType);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, srcHost);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, srcDevice);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, srcPitch);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, srcHeight);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, dstMemoryType);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, dstHost);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, dstDevice);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, dstPitch);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, dstHeight);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, WidthInBytes);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, Height);
+    same_place(CtCuMemcpy3D, CUDA_MEMCPY3D, Depth);
+    g_assert_cmpuint(sizeof(CtCuKernelNode), ==, sizeof(CUDA_KERNEL_NODE_PARAMS));
+    same_place(CtCuKernelNode, CUDA_KERNEL_NODE_PARAMS, func);
+    same_place(CtCuKernelNode, CUDA_KERNEL_NODE_PARAMS, gridDimX);
+    same_place(CtCuKernelNode, CUDA_KERNEL_NODE_PARAMS, blockDimX);
+    same_place(CtCuKernelNode, CUDA_KERNEL_NODE_PARAMS, sharedMemBytes);
+    same_place(CtCuKernelNode, CUDA_KERNEL_NODE_PARAMS, kernelParams);
+    same_place(CtCuKernelNode, CUDA_KERNEL_NODE_PARAMS, extra);
+    same_place(CtCuKernelNode, CUDA_KERNEL_NODE_PARAMS, kern);
+    same_place(CtCuKernelNode, CUDA_KERNEL_NODE_PARAMS, ctx);
+    g_assert_cmpuint(sizeof(CtCuMemsetNode), ==, sizeof(CUDA_MEMSET_NODE_PARAMS));
+    same_place(CtCuMemsetNode, CUDA_MEMSET_NODE_PARAMS, dst);
+    same_place(CtCuMemsetNode, CUDA_MEMSET_NODE_PARAMS, value);
+    same_place(CtCuMemsetNode, CUDA_MEMSET_NODE_PARAMS, elementSize);
+    same_place(CtCuMemsetNode, CUDA_MEMSET_NODE_PARAMS, width);
+    same_place(CtCuMemsetNode, CUDA_MEMSET_NODE_PARAMS, height);
 }
 
 /* From here on, the arguments in the table have NVIDIA's types. */
@@ -84,6 +113,12 @@ test_structs(void)
 #define CtCuMemAllocationProp CUmemAllocationProp
 #define CtCuMemAccessDesc     CUmemAccessDesc
 #define CtCuMemcpy2D          CUDA_MEMCPY2D
+#define CtCuMemcpy3D          CUDA_MEMCPY3D
+#define CtCuKernelNode        CUDA_KERNEL_NODE_PARAMS
+#define CtCuMemsetNode        CUDA_MEMSET_NODE_PARAMS
+#define CtCuGraph             CUgraph
+#define CtCuGraphNode         CUgraphNode
+#define CtCuGraphExec         CUgraphExec
 #define CtCuResult            CUresult
 #define CtCuUuid              CUuuid
 #define CtNvrtcProgram        nvrtcProgram
@@ -100,7 +135,8 @@ typedef struct {
     {#symbol, __builtin_types_compatible_p(__typeof__(&symbol), nvrtcResult(*) arguments)},
 
 static const Prototype prototypes[] = {CT_CUDA_DRIVER_FUNCTIONS(DRIVER_PROTOTYPE)
-                                           CT_NVRTC_FUNCTIONS(NVRTC_PROTOTYPE)};
+                                           CT_CUDA_GRAPH_FUNCTIONS(DRIVER_PROTOTYPE)
+                                               CT_NVRTC_FUNCTIONS(NVRTC_PROTOTYPE)};
 
 /* These take an enumeration, and an int in the table, which is passed in the same way. */
 static const char *const enumerations[] = {"cuDeviceGetAttribute", "cuMemGetAllocationGranularity",

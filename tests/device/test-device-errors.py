@@ -78,13 +78,17 @@ CALLS = {
     "cuModuleLoadData": "loading kernel '[a-z_]+'",
     "cuModuleGetFunction": "finding kernel '[a-z_]+'",
     "cuLaunchKernel": "launching kernel '[a-z_]+' as [0-9]+ × 1 × 1 blocks of [0-9]+ × [0-9]+ × 1 "
-                      "threads with [0-9]+ bytes of shared memory",
+                      "threads with [0-9]+ bytes of shared memory|"
+                      "launching [0-9]+ kernels, copies and fills",
+    "cuGraphLaunch": "launching [0-9]+ kernels, copies and fills",
     "launch": "[a-z0-9 ]+|launching kernel .*",
     "lost": ".+",
 }
 # The failure of these calls only costs time.
 HARMLESS = ["cuMemHostRegister_v2", "cuMemHostAlloc", "cuCtxSynchronize", "cuDriverGetVersion",
-            "cuOccupancyMaxActiveBlocksPerMultiprocessor"]
+            "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuFuncGetParamInfo", "cuGraphCreate",
+            "cuGraphAddKernelNode_v2", "cuGraphInstantiateWithFlags",
+            "cuGraphExecKernelNodeSetParams_v2"]
 TURNS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
 
 

@@ -17,6 +17,8 @@ static const char *const names[EMULATOR_N_RESOURCES][2] = {
     [EMULATOR_STREAM] = {"stream", "streams"},
     [EMULATOR_EVENT] = {"event", "events"},
     [EMULATOR_MODULE] = {"module", "modules"},
+    [EMULATOR_GRAPH] = {"graph", "graphs"},
+    [EMULATOR_GRAPH_EXEC] = {"executable graph", "executable graphs"},
     [EMULATOR_PROGRAM] = {"program of NVRTC", "programs of NVRTC"},
     [EMULATOR_PLAN] = {"plan of cuFFT", "plans of cuFFT"},
 };

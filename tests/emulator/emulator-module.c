@@ -218,6 +218,27 @@ copy_arguments(const CtKernelDescription *kernel, void *const *arguments)
     return copy;
 }
 
+void **
+emulator_copy_arguments(CtCuFunction function, void *const *arguments)
+{
+    return copy_arguments(function->kernel, arguments);
+}
+
+int
+cuFuncGetParamInfo(CtCuFunction function, size_t index, size_t *offset, size_t *bytes)
+{
+    ENTER(context);
+    if (!function || function->context != context)
+        return INVALID_HANDLE;
+    if (index >= function->kernel->n_parameters)
+        return INVALID_VALUE;
+    *offset = 0;
+    for (size_t p = 0; p < index; p++)
+        *offset += function->kernel->parameter_bytes[p];
+    *bytes = function->kernel->parameter_bytes[index];
+    return 0;
+}
+
 int
 cuLaunchKernel(CtCuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,

@@ -19,6 +19,7 @@
 /* The exported functions, as the core declares them. */
 #define EMULATOR_DECLARE(name, symbol, arguments) EMULATOR_EXPORT int symbol arguments;
 CT_CUDA_DRIVER_FUNCTIONS(EMULATOR_DECLARE)
+CT_CUDA_GRAPH_FUNCTIONS(EMULATOR_DECLARE)
 CT_NVRTC_FUNCTIONS(EMULATOR_DECLARE)
 /* Further functions for programs that have their own data on the device. */
 EMULATOR_EXPORT int cuMemcpyHtoD_v2(CtCuAddress to, const void *from, size_t bytes);
@@ -107,6 +108,8 @@ typedef enum {
     EMULATOR_STREAM,
     EMULATOR_EVENT,
     EMULATOR_MODULE,
+    EMULATOR_GRAPH,
+    EMULATOR_GRAPH_EXEC,
     EMULATOR_PROGRAM,
     EMULATOR_PLAN,
     EMULATOR_N_RESOURCES,
@@ -117,6 +120,11 @@ void emulator_count(EmulatorResource resource, int change);
 /* The resources that were not given back, "2 events, 1 module", allocated; NULL: there are none.
  * Tests look this function up in the library. */
 EMULATOR_EXPORT char *cornerturn_emulator_leaks(void);
+
+/* ---- emulator-graph.c ---- */
+
+/* The number of graphs that were launched. Tests look it up. */
+EMULATOR_EXPORT unsigned cornerturn_emulator_graph_launches(void);
 
 /* ---- emulator-memory.c ---- */
 
@@ -160,6 +168,11 @@ void emulator_stream_wait(Stream *stream);
 void emulator_context_wait(Context *context);
 /* Frees a context's streams. */
 void emulator_streams_reset(Context *context);
+
+/* ---- emulator-module.c ---- */
+
+/* Copies the values of a kernel's arguments, with the pointers to them in front. */
+void **emulator_copy_arguments(CtCuFunction function, void *const *arguments);
 
 /* ---- emulator-block.c ---- */
 

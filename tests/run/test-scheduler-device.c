@@ -424,6 +424,59 @@ test_reader_ends(void)
     test_clear(&test);
 }
 
+/* The graphs that the emulator has launched; −1: the tests run on another device. */
+static gint
+count_graphs(void)
+{
+    const char *path = g_getenv("CORNERTURN_CUDA");
+    gpointer symbol = NULL;
+    GModule *library =
+        path && *path ? g_module_open(path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL) : NULL;
+    if (!library || !g_module_symbol(library, "cornerturn_emulator_graph_launches", &symbol))
+        return -1;
+    unsigned (*launches)(void) = (unsigned (*)(void))symbol;
+    const gint n = (gint)launches();
+    g_module_close(library);
+    return n;
+}
+
+/* A chain of brief firings is submitted with graphs, and gives what the source gave. On the
+ * emulator, the environment of the tests makes all firings brief. */
+static void
+test_graphs(void)
+{
+    if (!has_device())
+        return;
+    Test test;
+    test_init(&test, 3000);
+    test.loss = 70;
+    Chain chain;
+    chain_init(&chain, 2);
+    const guint source =
+        add_node(&chain, "source", &source_stage, &source_variant, -1, sample, &test);
+    gint link = add_output(&chain, source, layouts[0], 20, 2);
+    link = add_copy(&chain, link, layouts[0], 20, 2, TRUE, &test);
+    for (guint i = 0; i < 6; i++)
+        link = add_window(&chain, "window", link, &test);
+    link = add_copy(&chain, link, layouts[0], 20, 2, FALSE, &test);
+    add_node(&chain, "sink", &sink_stage, &sink_variant, link, sample, &test);
+    g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
+    g_autoptr(GArray) validity = g_array_new(FALSE, FALSE, 1);
+    expect_source(&test, values, validity);
+    const gint before = count_graphs();
+    g_autoptr(GError) error = NULL;
+    run_on_device(&chain, FALSE, 3, &error);
+    g_assert_no_error(error);
+    g_assert_cmpmem(test.values->data, test.values->len * sizeof(gint64), values->data,
+                    values->len * sizeof(gint64));
+    g_assert_cmpmem(test.validity->data, test.validity->len, validity->data, validity->len);
+    if (before >= 0)
+        g_assert_cmpint(count_graphs(), >, before + 20);
+    g_free(chain.plan.device_bytes);
+    chain_clear(&chain);
+    test_clear(&test);
+}
+
 /* Rows that are farther apart than the driver takes in one call, as those of a large ring are. */
 static void
 test_far_rows(void)
@@ -466,6 +519,7 @@ main(int argc, char **argv)
     g_test_add_func("/scheduler-device/random", test_random);
     g_test_add_func("/scheduler-device/interrupt", test_interrupt);
     g_test_add_func("/scheduler-device/reader-ends", test_reader_ends);
+    g_test_add_func("/scheduler-device/graphs", test_graphs);
     g_test_add_func("/scheduler-device/far-rows", test_far_rows);
     g_test_add_func("/scheduler-device/nothing-is-left", leak_test_nothing_is_left);
     return g_test_run();
