@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Instructions of devices of compute capability 9.0, for kernels that include
- * "cornerturn/warpgroup.h": matrix products of a warpgroup, and barriers with phases in shared
- * memory.
+ * "cornerturn/warpgroup.h": matrix products of a warpgroup, barriers with phases in shared memory,
+ * and the division of registers among warpgroups.
  *
  * A warpgroup is four consecutive warps, the first a multiple of four. If CT_EMULATED is defined,
  * the emulator replaces the functions that are written in assembly here:
@@ -44,6 +44,28 @@ ct_phases_wait(uint64 *barrier, unsigned parity)
                  "}" ::"r"(ct_shared_address(barrier)),
                  "r"(parity)
                  : "memory");
+}
+#endif
+
+/* ---- registers ----
+ *
+ * Sets the number of registers of each thread of this warpgroup, a multiple of 8. The kernel has
+ * __launch_bounds__ with a number of blocks, and one `if` parts the warpgroups, each branch of
+ * which begins with one of these. */
+
+#ifndef CT_EMULATED
+template <int n>
+__device__ inline void
+ct_registers_take()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
+}
+
+template <int n>
+__device__ inline void
+ct_registers_give()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
 }
 #endif
 

@@ -222,6 +222,16 @@ prepare_weights(State *self, CtPrepare *prepare, GError **error)
     return self->weights != NULL;
 }
 
+/* With few inputs, memory and unused products limit tensor cores. */
+static gdouble
+share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
+      G_GNUC_UNUSED const CtLayout *outputs)
+{
+    const CtType type = nodes[0].inputs[0].type;
+    const gdouble n = (gdouble)ct_correlate_n_inputs(nodes);
+    return type == CT_CI8 || type == CT_CI4 ? n / (n + 64) : 1;
+}
+
 static gboolean
 differs(const CtNode *nodes, const gint64 *tuning)
 {
@@ -527,7 +537,7 @@ finish(gpointer state)
 
 /* Integers are multiplied by tensor cores. */
 #define ROWS(voltages)                                                                             \
-    ROW("ci4|ci8", voltages, 6), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
+    ROW("ci4|ci8", voltages, 10), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
 
 const CtVariant ct_correlate_cuda = {
     .name = "cuda",
@@ -545,6 +555,7 @@ const CtVariant ct_correlate_cuda = {
             ROWS("[time ... beam]"),
             {NULL},
         },
+    .share = share,
     .tunables = ct_correlate_tunables,
     .differs = differs,
     .prepare = prepare,

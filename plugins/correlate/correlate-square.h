@@ -74,3 +74,28 @@ finish_square(const CorrelatePiece &piece, const Job &job, int i, int j, int4 up
     for (int n = 0; n < 4; n++)
         kept[n / 2 * TILE + n % 2] = square.at[n / 2][n % 2];
 }
+
+/* Ends a range for input i times j, j + 1 of the tile: (re, im, re, im). */
+__device__ inline void
+finish_pair(const CorrelatePiece &piece, const Job &job, int i, int j, int4 pair)
+{
+    const int element = i * TILE + j;
+    if (piece.parts) {
+        *(int4 *)((ct_ci32 *)piece.parts + part_of(job) + element) = pair;
+        return;
+    }
+    ct_ci64 *kept = (ct_ci64 *)piece.sums + job.tile * tile_elements + element;
+    ct_ci64 sums[2] = {{pair.x, pair.y}, {pair.z, pair.w}};
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        if (job.range.position > 0) {
+            sums[k].re += kept[k].re;
+            sums[k].im += kept[k].im;
+        }
+        if (is_due(piece, job.range))
+            write_product(piece, job.visibilities, job.i + i, job.j + j + k, sums[k].re,
+                          sums[k].im);
+        else
+            kept[k] = sums[k];
+    }
+}

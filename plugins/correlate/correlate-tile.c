@@ -98,9 +98,9 @@ static const Usual mma_tiles[] = {
 };
 
 static const Usual wgmma_tiles[] = {
-    {128, 64, 128, 384, 64, 1, 0.75, 1},
-    {64, 64, 64, 384, 64, 1, 1, 0.8},
-    {32, 32, 32, 384, 128, 1, 1, 0.5},
+    {128, 64, 128, 512, 64, 1, 0.75, 1},
+    {64, 64, 64, 512, 64, 1, 1, 0.8},
+    {32, 32, 32, 512, 64, 1, 1, 0.5},
     {0},
 };
 
@@ -285,18 +285,22 @@ fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsi
     }
 }
 
-/* The tile of warpgroups. A stage has three matrices of the inputs of a side, and two of those of
- * the other. Small tiles read the rows behind theirs as well. */
+/* The tile of warpgroups. Each of 256 producers transposes 16 spectra of 4 bytes of a side. A stage
+ * has three matrices of the inputs of a side, and two of those of the other. Small tiles read the
+ * rows behind theirs as well. */
 static void
-set_warpgroups(CorrelateTile *tile, const Usual *usual, guint n_sides, const gint64 *tuning)
+set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_sides,
+               const gint64 *tuning)
 {
+    const guint deepest = input == CT_CI4 || usual->tile == 32 ? 128 : 64;
+    const guint depth = n_sides == 1 ? deepest : usual->depth;
     *tile = (CorrelateTile){
         .arithmetic = WGMMA,
         .tile = usual->tile,
         .rows = usual->rows,
         .columns = usual->columns,
         .n_units = usual->tile == 128 ? 1 : 2,
-        .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 64, 128) : usual->depth,
+        .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 64, deepest) : depth,
         .n_blocks = usual->n_blocks,
         .n_threads = usual->n_threads,
         .multiprocessor_blocks = usual->n_blocks,
@@ -317,7 +321,7 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
         tuning[TILE] ? find_tile(arithmetic, tuning[TILE]) : choose_tile(arithmetic, n_inputs);
     const guint n_sides = n_inputs > usual->tile ? 2 : 1;
     if (arithmetic == WGMMA) {
-        set_warpgroups(tile, usual, n_sides, tuning);
+        set_warpgroups(tile, input, usual, n_sides, tuning);
         return;
     }
     const guint usual_depth = is_mma && !direct ? MIN(usual->depth, LOW_DEPTH) : usual->depth;

@@ -25,6 +25,19 @@ ct_phases_wait(unsigned long long *barrier, unsigned parity, CT_HERE)
     ct_lane()->services->phases_wait(ct_lane(), barrier, parity, file, line);
 }
 
+template <int n>
+inline void
+ct_registers_take()
+{
+    static_assert(n % 8 == 0 && n >= 24 && n <= 256, "registers");
+}
+template <int n>
+inline void
+ct_registers_give()
+{
+    static_assert(n % 8 == 0 && n >= 24 && n <= 256, "registers");
+}
+
 inline void
 ct_wgmma_publish()
 {
