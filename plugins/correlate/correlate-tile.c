@@ -292,7 +292,8 @@ static void
 set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_sides,
                const gint64 *tuning)
 {
-    const guint deepest = input == CT_CI4 || usual->tile == 32 ? 128 : 64;
+    const gboolean is_narrow = usual->tile == 32 || (input == CT_CI4 && n_sides == 1);
+    const guint deepest = is_narrow ? 128 : 64;
     const guint depth = n_sides == 1 ? deepest : usual->depth;
     *tile = (CorrelateTile){
         .arithmetic = WGMMA,
