@@ -14,6 +14,7 @@ static const struct {
     const char *folder, *resources, *name;
 } common_headers[] = {
     {"cornerturn", "/cornerturn/kernel", "kernel.h"},
+    {"cornerturn", "/cornerturn/kernel", "warpgroup.h"},
     {"cornerturn/kit", "/cornerturn/kit", "convert-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-map-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "device-map-struct.h"},
@@ -122,7 +123,9 @@ unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **err
     }
     if (spec->epilogue && !add_epilogue(unit, spec->epilogue, error))
         return FALSE;
-    g_ptr_array_add(unit->options, g_strdup_printf("--gpu-architecture=sm_%u", architecture));
+    /* 9.0 has instructions that only code for 9.0 alone may use (cornerturn/warpgroup.h). */
+    g_ptr_array_add(unit->options, g_strdup_printf("--gpu-architecture=sm_%u%s", architecture,
+                                                   architecture == 90 ? "a" : ""));
     g_ptr_array_add(unit->options, g_strdup("--std=c++17"));
     /* Reports registers and local memory in the log. */
     g_ptr_array_add(unit->options, g_strdup("--ptxas-options=-v"));

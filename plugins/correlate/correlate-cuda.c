@@ -20,8 +20,8 @@
 typedef struct {
     Correlate *correlate;
     CtDevice *device;
-    Arithmetic arithmetic;
     CorrelateTile tile;
+    const ArithmeticInfo *arithmetic;     /* of the tile */
     gint64 n_inputs, n_tiles, n_elements; /* n_elements: of a matrix */
     CtKernel *products, *fold, *weights;
     gint chunk;         /* of a part; 0: integrations are not divided */
@@ -62,8 +62,10 @@ define_type(GPtrArray *defines, const char *name, const char *type)
 static CtKernel *
 compile(const State *self, const char *name, const char *source, GPtrArray *defines, GError **error)
 {
-    static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-device.h",
-                                          "/cornerturn/plugins/correlate/correlate-piece.h", NULL};
+    static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-bytes.h",
+                                          "/cornerturn/plugins/correlate/correlate-device.h",
+                                          "/cornerturn/plugins/correlate/correlate-piece.h",
+                                          "/cornerturn/plugins/correlate/correlate-square.h", NULL};
     g_autofree char *resource =
         g_strdup_printf("/cornerturn/plugins/correlate/correlate-%s.cu", source);
     g_ptr_array_add(defines, NULL);
@@ -90,10 +92,10 @@ common_defines(const State *self)
     define(defines, "TILE", self->tile.tile);
     define(defines, "CHUNK", CHUNK);
     define(defines, "SCALE_BITS", correlate->input == CT_CI4 ? 8 : 0);
-    define(defines, "EXACT", self->arithmetic == EXACT || self->arithmetic == MMA);
+    define(defines, "EXACT", self->arithmetic->most > 0);
     define_type(defines, "INPUT", ct_kernel_type((gint)correlate->input));
     define_type(defines, "OUTPUT", ct_kernel_type((gint)correlate->output));
-    define_type(defines, "SUM", ct_correlate_arithmetics[self->arithmetic].sum);
+    define_type(defines, "SUM", self->arithmetic->sum);
     return defines;
 }
 
@@ -101,34 +103,35 @@ static CtKernel *
 compile_products(const State *self, GError **error)
 {
     const CorrelateTile *tile = &self->tile;
-    const gboolean is_mma = self->arithmetic == MMA;
+    const gboolean is_mma = tile->arithmetic == MMA || tile->arithmetic == WGMMA;
     g_autoptr(GPtrArray) defines = common_defines(self);
-    define(defines, is_mma ? "WARP_I" : "ROWS", tile->rows);
-    define(defines, is_mma ? "WARP_J" : "COLUMNS", tile->columns);
-    define(defines, "UNIT_I", tile->unit_i);
-    define(defines, "UNIT_J", tile->unit_j);
-    define(defines, "N_UNITS", tile->n_units);
     define(defines, "DEPTH", tile->depth);
     define(defines, "STAGES", tile->n_stages);
-    define(defines, "BLOCKS", tile->n_blocks);
-    if (is_mma) {
+    if (is_mma)
         define(defines, "IS_NIBBLES", self->correlate->input == CT_CI4);
-    } else {
+    if (tile->arithmetic != WGMMA) {
+        define(defines, is_mma ? "WARP_I" : "ROWS", tile->rows);
+        define(defines, is_mma ? "WARP_J" : "COLUMNS", tile->columns);
+        define(defines, "UNIT_I", tile->unit_i);
+        define(defines, "UNIT_J", tile->unit_j);
+        define(defines, "N_UNITS", tile->n_units);
+        define(defines, "BLOCKS", tile->n_blocks);
+    }
+    if (!is_mma) {
         define(defines, "LANES_I", tile->lanes_i);
         define(defines, "LANES_J", tile->lanes_j);
-        define(defines, "DIRECT", self->arithmetic == F32);
-        define_type(defines, "REAL", ct_correlate_arithmetics[self->arithmetic].real);
-        define_type(defines, "VOLTAGE", ct_correlate_arithmetics[self->arithmetic].voltage);
+        define(defines, "DIRECT", tile->arithmetic == F32);
+        define_type(defines, "REAL", self->arithmetic->real);
+        define_type(defines, "VOLTAGE", self->arithmetic->voltage);
     }
-    return compile(self, ct_correlate_arithmetics[self->arithmetic].kernel,
-                   ct_correlate_arithmetics[self->arithmetic].source, defines, error);
+    return compile(self, self->arithmetic->kernel, self->arithmetic->source, defines, error);
 }
 
 static CtKernel *
 compile_fold(const State *self, GError **error)
 {
     g_autoptr(GPtrArray) defines = common_defines(self);
-    define_type(defines, "PART", ct_correlate_arithmetics[self->arithmetic].part);
+    define_type(defines, "PART", self->arithmetic->part);
     return compile(self, "correlate_fold", "fold", defines, error);
 }
 
@@ -166,22 +169,20 @@ choose_chunk(State *self, gint64 max_samples)
     const gdouble n_blocks = (gdouble)self->n_tiles * (gdouble)correlate->n_items *
                              (gdouble)MAX(1, max_samples / correlate->integration) /
                              self->tile.n_units;
-    const gboolean is_exact = ct_correlate_arithmetics[self->arithmetic].most > 0;
+    const gboolean is_exact = self->arithmetic->most > 0;
     const gint64 most_parts = is_exact ? divide_up(longest, 2 * CHUNK) : divide_up(longest, CHUNK);
     gdouble best = use_of_device(n_blocks, info->n_multiprocessors, n_at_once);
 
     self->chunk = 0;
     self->most_ranges =
-        (gint64)(PARTS_BYTES /
-                 ((gsize)self->n_elements * ct_correlate_arithmetics[self->arithmetic].part_bytes));
+        (gint64)(PARTS_BYTES / ((gsize)self->n_elements * self->arithmetic->part_bytes));
     if (self->most_ranges < 2)
         return;
     /* Chunks of floating-point sums have a fixed length. */
     for (gint64 n = is_exact ? 2 : most_parts; n > 1 && n <= most_parts; n += 1 + n / 8) {
         const gdouble use =
             use_of_device(n_blocks * (gdouble)n, info->n_multiprocessors, n_at_once) /
-            (1 +
-             (gdouble)n * ct_correlate_arithmetics[self->arithmetic].part_cost / (gdouble)longest);
+            (1 + (gdouble)n * self->arithmetic->part_cost / (gdouble)longest);
         if (use <= best)
             continue;
         best = use;
@@ -189,7 +190,7 @@ choose_chunk(State *self, gint64 max_samples)
             is_exact ? (gint)(divide_up(longest, n * self->tile.depth) * self->tile.depth) : CHUNK;
     }
     if (is_exact)
-        self->chunk = (gint)MIN(self->chunk, ct_correlate_arithmetics[self->arithmetic].most);
+        self->chunk = (gint)MIN(self->chunk, self->arithmetic->most);
 }
 
 /* Finds groups of items: within a group, all items have the same validity. */
@@ -221,6 +222,16 @@ prepare_weights(State *self, CtPrepare *prepare, GError **error)
     return self->weights != NULL;
 }
 
+/* With few inputs, memory and unused products limit tensor cores. */
+static gdouble
+share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
+      G_GNUC_UNUSED const CtLayout *outputs)
+{
+    const CtType type = nodes[0].inputs[0].type;
+    const gdouble n = (gdouble)ct_correlate_n_inputs(nodes);
+    return type == CT_CI8 || type == CT_CI4 ? n / (n + 64) : 1;
+}
+
 static gboolean
 differs(const CtNode *nodes, const gint64 *tuning)
 {
@@ -234,11 +245,11 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     State *self = *state = g_new0(State, 1);
     Correlate *correlate = self->correlate = ct_correlate_new(prepare);
     self->device = prepare->device;
-    self->arithmetic = ct_correlate_arithmetic(correlate->input, correlate->output);
     self->n_inputs = correlate->n_stations * correlate->n_pols;
     ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs,
-                      prepare->tuning, ct_device_info(self->device)->multiprocessor_shared);
+                      prepare->tuning, ct_device_info(self->device));
     const CorrelateTile *tile = &self->tile;
+    self->arithmetic = &ct_correlate_arithmetics[tile->arithmetic];
     self->n_tiles = triangle(divide_up(self->n_inputs, tile->tile));
 
     const gdouble n_elements =
@@ -264,15 +275,14 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         const gint64 n_ranges = divide_up(prepare->inputs[0].max_samples, self->chunk) + 1 +
                                 prepare->inputs[0].max_samples / correlate->integration;
         self->most_ranges = MIN(self->most_ranges, n_ranges);
-        prepare->scratch_bytes = (gsize)(self->most_ranges * self->n_elements) *
-                                 ct_correlate_arithmetics[self->arithmetic].part_bytes;
+        prepare->scratch_bytes =
+            (gsize)(self->most_ranges * self->n_elements) * self->arithmetic->part_bytes;
     }
-    const gsize kept =
-        (gsize)self->n_elements * ct_correlate_arithmetics[self->arithmetic].kept_bytes;
+    const gsize kept = (gsize)self->n_elements * self->arithmetic->kept_bytes;
     self->sums = ct_device_alloc(self->device, kept, "the sums of visibilities", error);
     if (!self->sums)
         return FALSE;
-    if (ct_correlate_arithmetics[self->arithmetic].most == 0) {
+    if (self->arithmetic->most == 0) {
         self->open = ct_device_alloc(self->device, kept, "the open sums of visibilities", error);
         if (!self->open)
             return FALSE;
@@ -346,7 +356,7 @@ static gint64
 limit_piece(const State *self, gint64 done, gint64 n)
 {
     const gint64 integration = self->correlate->integration;
-    const gint64 most = ct_correlate_arithmetics[self->arithmetic].most;
+    const gint64 most = self->arithmetic->most;
     n = MIN(n, 1 << 30);
     /* An integration begun earlier is a piece of its own. */
     if (done > 0)
@@ -388,8 +398,12 @@ correlate_piece(const State *self, const CtWork *work, CorrelatePiece *piece, GE
     else
         piece->n_ranges = (int)n_integrations;
     const gint64 n_units = self->n_tiles * self->correlate->n_items * piece->n_ranges;
-    if (!launch(work, self->products, divide_up(n_units, self->tile.n_units), self->tile.n_threads,
-                self->tile.shared_bytes, (gpointer[]){piece}, error))
+    gint64 n_blocks = divide_up(n_units, self->tile.n_units);
+    if (self->tile.multiprocessor_blocks > 0)
+        n_blocks = MIN(n_blocks, (gint64)self->tile.multiprocessor_blocks *
+                                     ct_device_info(self->device)->n_multiprocessors);
+    if (!launch(work, self->products, n_blocks, self->tile.n_threads, self->tile.shared_bytes,
+                (gpointer[]){piece}, error))
         return FALSE;
     int n = (int)n_integrations;
     return !piece->parts ||
@@ -523,7 +537,7 @@ finish(gpointer state)
 
 /* Integers are multiplied by tensor cores. */
 #define ROWS(voltages)                                                                             \
-    ROW("ci4|ci8", voltages, 6), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
+    ROW("ci4|ci8", voltages, 10), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
 
 const CtVariant ct_correlate_cuda = {
     .name = "cuda",
@@ -541,6 +555,7 @@ const CtVariant ct_correlate_cuda = {
             ROWS("[time ... beam]"),
             {NULL},
         },
+    .share = share,
     .tunables = ct_correlate_tunables,
     .differs = differs,
     .prepare = prepare,

@@ -19,7 +19,8 @@
  *
  * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage), BLOCKS (of a
  * multiprocessor). */
-#include "correlate-device.h"
+#include "correlate-bytes.h"
+#include "correlate-square.h"
 
 constexpr int unit_warps = UNIT_I * UNIT_J;
 constexpr int unit_threads = 32 * unit_warps;
@@ -45,39 +46,6 @@ struct Products {
     int re[n_a][n_b][4], im[n_a][n_b][4];
     int rows[n_a][2];
 };
-
-/* ---- instructions ---- */
-
-#ifdef CT_EMULATED
-__device__ inline unsigned
-pick_bytes(unsigned low, unsigned high, unsigned which)
-{
-    const uint64 bytes = (uint64)high << 32 | low;
-    unsigned result = 0;
-    for (int k = 0; k < 4; k++)
-        result |= (unsigned)(bytes >> 8 * (which >> 4 * k & 7) & 0xff) << 8 * k;
-    return result;
-}
-
-/* sum + a₀ + a₂, of four signed bytes */
-__device__ inline int
-add_even_bytes(unsigned a, int sum)
-{
-    return sum + (int8)a + (int8)(a >> 16);
-}
-#else
-__device__ inline unsigned
-pick_bytes(unsigned low, unsigned high, unsigned which)
-{
-    return __byte_perm(low, high, which);
-}
-
-__device__ inline int
-add_even_bytes(unsigned a, int sum)
-{
-    return __dp4a((int)a, 0x00010001, sum);
-}
-#endif
 
 /* ---- loading ---- */
 
@@ -309,82 +277,18 @@ share_fragment(const Products &products, int e, char *rows)
     }
 }
 
-/* Two rows of two neighbours. */
-struct Square {
-    ct_ci64 at[2][2];
-};
-
-__device__ inline void
-add_kept(Square &square, const ct_ci64 *kept)
-{
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        square.at[k / 2][k % 2].re += kept[k / 2 * TILE + k % 2].re;
-        square.at[k / 2][k % 2].im += kept[k / 2 * TILE + k % 2].im;
-    }
-}
-
-/* Writes inputs m, m + 1 times c, c + 1. */
-__device__ inline void
-write_square(const CorrelatePiece &piece, char *to, int m, int c, const Square &square)
-{
-    struct alignas(16) Block {
-        OUTPUT at[2][2];
-    };
-    if (N_POLS == 2 && piece.are_packed) {
-        /* A baseline with all its polarisations. */
-        const int i = m / 2, j = c / 2;
-        if (i < j || i >= N_STATIONS)
-            return;
-        Block block;
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            block.at[k / 2][k % 2] =
-                element(OUTPUT(), square.at[k / 2][k % 2].re, square.at[k / 2][k % 2].im);
-        /* Nothing is stored above the diagonal. */
-        if (i == j)
-            block.at[0][1] = element(OUTPUT(), square.at[1][0].re, -square.at[1][0].im);
-        *(Block *)(to + (int64)(i * (i + 1) / 2 + j) * piece.to_baseline) = block;
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        write_product(piece, to, m + k / 2, c + k % 2, square.at[k / 2][k % 2].re,
-                      square.at[k / 2][k % 2].im);
-}
-
 /* Ends a range for a fragment. */
 __device__ inline void
 finish_fragment(const CorrelatePiece &piece, const Job &job, int first_row, int first_column, int e,
                 const char *rows)
 {
-    const int64 tile = job.tile * tile_elements;
-    const bool is_begun = job.range.position > 0, due = is_due(piece, job.range);
 #pragma unroll 1
     for (int k = threadIdx.x % 32; k < 8 * (WARP_J / 2); k += 32) {
         const int g = k / (WARP_J / 2), column = k % (WARP_J / 2) * 2;
         const char *from = rows + 2 * g * shared_row_bytes + column * 8;
         const int4 upper = *(const int4 *)from, lower = *(const int4 *)(from + shared_row_bytes);
         const int i = first_row + 16 * e + 2 * g, j = first_column + column;
-        const int element = i * TILE + j;
-        if (piece.parts) {
-            int4 *part = (int4 *)((ct_ci32 *)piece.parts + part_of(job) + element);
-            part[0] = upper;
-            part[TILE / 2] = lower;
-            continue;
-        }
-        ct_ci64 *kept = (ct_ci64 *)piece.sums + tile + element;
-        Square square = {
-            {{{upper.x, upper.y}, {upper.z, upper.w}}, {{lower.x, lower.y}, {lower.z, lower.w}}}};
-        if (is_begun)
-            add_kept(square, kept);
-        if (due) {
-            write_square(piece, job.visibilities, job.i + i, job.j + j, square);
-        } else {
-#pragma unroll
-            for (int n = 0; n < 4; n++)
-                kept[n / 2 * TILE + n % 2] = square.at[n / 2][n % 2];
-        }
+        finish_square(piece, job, i, j, upper, lower);
     }
 }
 

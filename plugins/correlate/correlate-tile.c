@@ -23,24 +23,35 @@
 /* The depth of a stage on tensor cores if shared memory is short, or if voltages go through
  * registers (ci4 does, to be expanded) and these are short. */
 #define LOW_DEPTH 32
+/* Warpgroups: the shared memory of stages, the most stages, and the number of inputs up to which
+ * products of warps are faster. */
+#define WARPGROUP_SHARED ((gsize)224 << 10)
+#define MOST_STAGES      5
+#define FEW_INPUTS       16
 
-enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, N_TUNABLES };
+enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, WARPS, N_TUNABLES };
 const CtTunable ct_correlate_tunables[] = {
-    [TILE] = {"tile", CT_VALUES(0, 4, 8, 16, 32, 64, 128), 0,
-              "inputs along a side of a tile, on tensor cores 16 to 128, else 4 to 64; 0: by the "
-              "number of inputs"},
+    [TILE] =
+        {"tile", CT_VALUES(0, 4, 8, 16, 32, 64, 128), 0,
+         "inputs along a side of a tile, on tensor cores 16 to 128 (of a warpgroup 32 to 128), "
+         "else 4 to 64; 0: by the number of inputs"},
     [HEIGHT] = {"height", CT_VALUES(0, 2, 4, 8, 16, 32, 64), 0,
                 "inputs along one side of a thread's products, 2 to 8, on tensor cores of a "
                 "warp's, 16 to 64; 0: by the tile"},
     [WIDTH] = {"width", CT_VALUES(0, 2, 4, 8, 16, 32, 64), 0, "the same along the other side"},
     [THREADS] = {"threads", CT_VALUES(0, 32, 64, 128, 256), 0,
                  "of a block, which has several small tiles; 0: by the tile"},
-    [DEPTH] = {"depth", CT_VALUES(0, 4, 8, 16, 32, 64), 0,
-               "spectra of a stage in shared memory, on tensor cores 16 to 64, else 4 to 16; 0: by "
-               "the tile"},
+    [DEPTH] =
+        {"depth", CT_VALUES(0, 4, 8, 16, 32, 64, 128), 0,
+         "spectra of a stage in shared memory, on tensor cores 16 to 64 (of a warpgroup 64 or "
+         "128), else 4 to 16; 0: by the tile"},
     [STAGES] = {"stages", CT_VALUES(0, 2, 3, 4), 0,
                 "stages in shared memory, where voltages go there as they are; 0: 3, or on "
-                "tensor cores 2 where more blocks fit a multiprocessor so"},
+                "tensor cores 2 where more blocks fit a multiprocessor so, or as many as fit"},
+    [WARPS] =
+        {"warps", CT_VALUES(0, 1, 4), 0,
+         "that multiply a matrix together on tensor cores, 4 on devices of compute capability "
+         "9.0 alone; 0: by the device and the number of inputs"},
     {NULL},
 };
 
@@ -52,6 +63,8 @@ const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS] = {
                MOST_IN_DOUBLE, 25},
     [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, MOST_IN_32_BITS,
              200},
+    [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8,
+               MOST_IN_32_BITS, 400},
 };
 
 /* ---- without tuning ---- */
@@ -84,14 +97,31 @@ static const Usual mma_tiles[] = {
     {0},
 };
 
-static const Usual *const usual_tiles[N_ARITHMETICS] = {float_tiles, double_tiles, double_tiles,
-                                                        mma_tiles};
+static const Usual wgmma_tiles[] = {
+    {128, 64, 128, 512, 64, 1, 0.75, 1},
+    {64, 64, 64, 512, 64, 1, 1, 0.8},
+    {32, 32, 32, 512, 64, 1, 1, 0.5},
+    {0},
+};
 
-Arithmetic
-ct_correlate_arithmetic(CtType input, CtType output)
+static const Usual *const usual_tiles[N_ARITHMETICS] = {float_tiles, double_tiles, double_tiles,
+                                                        mma_tiles, wgmma_tiles};
+
+/* Warpgroups multiply 64 rows at once, most of which are empty if there are few inputs. */
+static gboolean
+uses_warpgroups(gint64 n_inputs, const gint64 *tuning, const CtDeviceInfo *device)
+{
+    if (device->architecture != 90)
+        return FALSE;
+    return tuning[WARPS] ? tuning[WARPS] == 4 : n_inputs > FEW_INPUTS;
+}
+
+static Arithmetic
+find_arithmetic(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
+                const CtDeviceInfo *device)
 {
     if (input == CT_CI4 || input == CT_CI8)
-        return MMA;
+        return uses_warpgroups(n_inputs, tuning, device) ? WGMMA : MMA;
     if (input == CT_CI16)
         return EXACT;
     return input == CT_CF32 && output == CT_CF32 ? F32 : F64;
@@ -130,7 +160,7 @@ find_tile(Arithmetic arithmetic, gint64 size)
 /* The most products of a thread or warp for which there are registers; the limits of a side. */
 static const struct {
     guint products, least, most;
-} cells[N_ARITHMETICS] = {{64, 2, 8}, {16, 2, 8}, {16, 2, 8}, {2048, 16, 64}};
+} cells[WGMMA] = {{64, 2, 8}, {16, 2, 8}, {16, 2, 8}, {2048, 16, 64}};
 
 static guint
 count_unit_threads(const CorrelateTile *tile, Arithmetic arithmetic)
@@ -255,17 +285,49 @@ fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsi
     }
 }
 
+/* The tile of warpgroups. Each of 256 producers transposes 16 spectra of 4 bytes of a side. A stage
+ * has three matrices of the inputs of a side, and two of those of the other. Small tiles read the
+ * rows behind theirs as well. */
+static void
+set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_sides,
+               const gint64 *tuning)
+{
+    const gboolean is_narrow = usual->tile == 32 || (input == CT_CI4 && n_sides == 1);
+    const guint deepest = is_narrow ? 128 : 64;
+    const guint depth = n_sides == 1 ? deepest : usual->depth;
+    *tile = (CorrelateTile){
+        .arithmetic = WGMMA,
+        .tile = usual->tile,
+        .rows = usual->rows,
+        .columns = usual->columns,
+        .n_units = usual->tile == 128 ? 1 : 2,
+        .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 64, deepest) : depth,
+        .n_blocks = usual->n_blocks,
+        .n_threads = usual->n_threads,
+        .multiprocessor_blocks = usual->n_blocks,
+    };
+    const gsize stage = tile->n_units * (n_sides == 2 ? 5 : 3) * tile->tile * tile->depth;
+    const guint most = (guint)(WARPGROUP_SHARED / stage);
+    tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : MOST_STAGES);
+    tile->shared_bytes = tile->n_stages * stage + (tile->tile < 64 ? 16 * tile->tile : 0);
+}
+
 void
 ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
-                  const gint64 *tuning, gsize multiprocessor_shared)
+                  const gint64 *tuning, const CtDeviceInfo *device)
 {
-    const Arithmetic arithmetic = ct_correlate_arithmetic(input, output);
+    const Arithmetic arithmetic = find_arithmetic(input, output, n_inputs, tuning, device);
     const gboolean is_mma = arithmetic == MMA, direct = is_direct(input, output);
     const Usual *usual =
         tuning[TILE] ? find_tile(arithmetic, tuning[TILE]) : choose_tile(arithmetic, n_inputs);
     const guint n_sides = n_inputs > usual->tile ? 2 : 1;
+    if (arithmetic == WGMMA) {
+        set_warpgroups(tile, input, usual, n_sides, tuning);
+        return;
+    }
     const guint usual_depth = is_mma && !direct ? MIN(usual->depth, LOW_DEPTH) : usual->depth;
     *tile = (CorrelateTile){
+        .arithmetic = arithmetic,
         .tile = usual->tile,
         .rows = tuning[HEIGHT] ? (guint)tuning[HEIGHT] : usual->rows,
         .columns = tuning[WIDTH] ? (guint)tuning[WIDTH] : usual->columns,
@@ -293,24 +355,31 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
         (!direct && (tuning[TILE] || tile->depth > usual_depth)))
         tile->n_blocks = count_blocks(tile, arithmetic, direct);
     if (is_mma)
-        fit_multiprocessor(tile, n_sides, tuning, multiprocessor_shared);
+        fit_multiprocessor(tile, n_sides, tuning, device->multiprocessor_shared);
 }
 
 static gboolean
 differs_with(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
-             gsize multiprocessor_shared)
+             const CtDeviceInfo *device)
 {
     CorrelateTile tile, simpler;
-    ct_correlate_tile(&tile, input, output, n_inputs, tuning, multiprocessor_shared);
-    const gint64 effect[N_TUNABLES] = {tile.tile,      tile.rows,  tile.columns,
-                                       tile.n_threads, tile.depth, tile.n_stages};
+    ct_correlate_tile(&tile, input, output, n_inputs, tuning, device);
+    const gint64 effect[N_TUNABLES] = {
+        tile.tile,
+        tile.rows,
+        tile.columns,
+        tile.n_threads,
+        tile.depth,
+        tile.n_stages,
+        tile.arithmetic == WGMMA ? 4 : 1,
+    };
     for (guint k = 0; k < N_TUNABLES; k++) {
         gint64 without[N_TUNABLES];
         if (tuning[k] == 0)
             continue;
         memcpy(without, tuning, sizeof without);
         without[k] = 0;
-        ct_correlate_tile(&simpler, input, output, n_inputs, without, multiprocessor_shared);
+        ct_correlate_tile(&simpler, input, output, n_inputs, without, device);
         if (effect[k] != tuning[k] || memcmp(&tile, &simpler, sizeof tile) == 0)
             return FALSE;
     }
@@ -322,6 +391,13 @@ differs_with(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
 gboolean
 ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning)
 {
-    return differs_with(input, output, n_inputs, tuning, G_MAXSIZE) ||
-           differs_with(input, output, n_inputs, tuning, 0);
+    static const CtDeviceInfo devices[] = {
+        {.architecture = 80, .multiprocessor_shared = G_MAXSIZE},
+        {.architecture = 80, .multiprocessor_shared = 0},
+        {.architecture = 90, .multiprocessor_shared = G_MAXSIZE},
+    };
+    for (guint d = 0; d < G_N_ELEMENTS(devices); d++)
+        if (differs_with(input, output, n_inputs, tuning, &devices[d]))
+            return TRUE;
+    return FALSE;
 }

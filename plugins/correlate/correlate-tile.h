@@ -6,12 +6,14 @@
  * of a stage is the number of spectra that it holds. */
 #pragma once
 
+#include <cornerturn/cuda.h>
 #include <cornerturn/stage.h>
 
 /* Spectra whose floating-point sum is added to a running sum. */
 #define CHUNK 128
 
-typedef enum { F32, F64, EXACT, MMA, N_ARITHMETICS } Arithmetic;
+/* MMA and WGMMA: on tensor cores, by matrix instructions of a warp and of a warpgroup (4 warps). */
+typedef enum { F32, F64, EXACT, MMA, WGMMA, N_ARITHMETICS } Arithmetic;
 
 /* The types and limits of an arithmetic. */
 typedef struct {
@@ -24,8 +26,9 @@ typedef struct {
 
 extern const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS];
 
-/* The constants of the kernels, see there. */
+/* The constants of the kernels, see there. Warpgroups use tile, depth and stages. */
 typedef struct {
+    Arithmetic arithmetic;
     guint tile;             /* inputs */
     guint rows, columns;    /* of a thread; on tensor cores, of a warp */
     guint lanes_i, lanes_j; /* threads of a group */
@@ -35,17 +38,16 @@ typedef struct {
     guint n_stages;
     guint n_blocks; /* of a multiprocessor; registers must suffice for them */
     guint n_threads;
+    guint multiprocessor_blocks; /* the most blocks of a launch on each, which then do one job after
+                                    the other; 0: any number, of one job each */
     gsize shared_bytes;
 } CorrelateTile;
 
 extern const CtTunable ct_correlate_tunables[];
 
-Arithmetic ct_correlate_arithmetic(CtType input, CtType output);
-/* The tile that follows from the tuning, values of the tunables above, if a multiprocessor has this
- * much shared memory. */
+/* The tile that follows on a device from the tuning, values of the tunables above. */
 void ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
-                       const gint64 *tuning, gsize multiprocessor_shared);
-/* Whether the tuning gives another tile than simpler tunings do, with much or with little shared
- * memory. */
+                       const gint64 *tuning, const CtDeviceInfo *device);
+/* Whether the tuning gives another tile than simpler tunings do, on any device. */
 gboolean ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs,
                                    const gint64 *tuning);

@@ -482,6 +482,16 @@ test_large(void)
         check(&cases[i], random);
 }
 
+/* So many items that integrations are not split: each stage of shared memory is filled several
+ * times, and a block that stays on its multiprocessor has several jobs. */
+static void
+test_stages(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(11);
+    const Case one = {CT_CI8, CT_CF32, 820, 410, 200, 17, 2, IN, OUT, .most_per_firing = 820};
+    check(&one, random);
+}
+
 static void
 test_layouts(void)
 {
@@ -651,6 +661,7 @@ main(int argc, char *argv[])
     g_test_add_func("/correlate/cuda/types", test_types);
     g_test_add_func("/correlate/cuda/sizes", test_sizes);
     g_test_add_func("/correlate/cuda/large", test_large);
+    g_test_add_func("/correlate/cuda/stages", test_stages);
     g_test_add_func("/correlate/cuda/layouts", test_layouts);
     g_test_add_func("/correlate/cuda/beams", test_beams);
     g_test_add_func("/correlate/cuda/extreme", test_extreme);

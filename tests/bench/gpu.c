@@ -133,17 +133,23 @@ check_filters(GpuBench *bench)
     check_filter(bench, "f32", "station pol time", 2048, 8);
 }
 
+/* Blocks have 1024 spectra of 256 channels, of fewer if there are many stations. */
 static void
-check_correlate(GpuBench *bench, const char *type, guint n_stations, gdouble floor)
+check_correlate(GpuBench *bench, const char *type, guint n_stations, guint integration,
+                gdouble floor)
 {
-    g_autofree char *name = g_strdup_printf("correlate %s %u stations", type, n_stations);
+    g_autofree char *name =
+        g_strdup_printf("correlate %s %u stations, %u spectra", type, n_stations, integration);
+    g_autofree char *stages =
+        g_strdup_printf("  stage: { stage: correlate, from: source, integration: %u }\n"
+                        "  sink: { stage: discard, from: stage }\n",
+                        integration);
     const GpuCase one = {
         .name = name,
-        .stages = "  stage: { stage: correlate, from: source, integration: 1024 }\n"
-                  "  sink: { stage: discard, from: stage }\n",
+        .stages = stages,
         .type = type,
         .layout = "channel time station pol",
-        .shape = {256, -1, n_stations, 2},
+        .shape = {n_stations > 256 ? 64 : 256, -1, n_stations, 2},
         .n_samples = 1024,
         .n_blocks = n_stations > 128 ? 20 : 60,
         .node = "stage",
@@ -160,6 +166,26 @@ check_correlate(GpuBench *bench, const char *type, guint n_stations, gdouble flo
         note(bench, name, rate / bench->ceilings.fma, TRUE, floor, "of the FMA peak");
     else if (floor > 0)
         note(bench, name, rate * 1e-12, TRUE, floor, "useful TOP/s");
+}
+
+static void
+check_correlates(GpuBench *bench)
+{
+    static const struct {
+        const char *type;
+        guint n_stations, integration;
+        gdouble floor;
+    } cases[] = {
+        {"cf32", 64, 1024, 0},    {"cf32", 128, 1024, 0},  {"cf32", 256, 1024, 0.45},
+        {"ci8", 16, 1024, 0},     {"ci8", 32, 1024, 0},    {"ci8", 64, 1024, 0},
+        {"ci8", 128, 1024, 0},    {"ci8", 256, 1024, 100}, {"ci8", 512, 1024, 0},
+        {"ci8", 1024, 1024, 0},   {"ci8", 64, 128, 0},     {"ci8", 256, 128, 0},
+        {"ci8", 256, 1000000, 0}, {"ci4", 64, 1024, 0},    {"ci4", 256, 1024, 0},
+        {"ci16", 64, 1024, 0},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+        check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration,
+                        cases[i].floor);
 }
 
 static void
@@ -591,12 +617,7 @@ main(int argc, char **argv)
     check_correlator(&bench, FALSE, FALSE, 28);
     check_correlator(&bench, TRUE, FALSE, 40);
     check_correlator(&bench, TRUE, TRUE, 0.9);
-    check_correlate(&bench, "cf32", 64, 0);
-    check_correlate(&bench, "cf32", 128, 0);
-    check_correlate(&bench, "cf32", 256, 0.45);
-    check_correlate(&bench, "ci8", 64, 0);
-    check_correlate(&bench, "ci8", 128, 0);
-    check_correlate(&bench, "ci8", 256, 100);
+    check_correlates(&bench);
     check_beamform(&bench, "cf32", FALSE, 128, 64, 0);
     check_beamform(&bench, "cf32", FALSE, 256, 128, 0);
     check_beamform(&bench, "cf32", FALSE, 512, 256, 0.6);

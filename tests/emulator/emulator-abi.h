@@ -18,7 +18,7 @@ typedef struct {
  * can be found from the address of a frame. */
 #define CT_STACK_BYTES 262144ul
 
-enum { CT_ABI = 1, CT_WARP = 32 };
+enum { CT_ABI = 2, CT_WARP = 32 };
 
 typedef struct CtLane CtLane;
 
@@ -40,6 +40,15 @@ typedef struct {
                        unsigned bytes, const char *file, int line);
     void (*copy_commit)(CtLane *lane);
     void (*copy_wait)(CtLane *lane, unsigned groups);
+    void (*phases_begin)(CtLane *lane, void *barrier, unsigned n_arrivals);
+    void (*phases_arrive)(CtLane *lane, void *barrier, const char *file, int line);
+    void (*phases_wait)(CtLane *lane, void *barrier, unsigned parity, const char *file, int line);
+    /* Operations that are done later, in groups: `run` gets a copy of the arguments. */
+    void (*defer_begin)(CtLane *lane);
+    void (*defer)(CtLane *lane, void (*run)(const void *arguments), const void *arguments,
+                  size_t bytes, const char *file, int line);
+    void (*defer_commit)(CtLane *lane);
+    void (*defer_wait)(CtLane *lane, unsigned groups);
     unsigned (*active)(CtLane *lane);
     /* Ends the process. */
     void (*fail)(const CtLane *lane, const char *file, int line, const char *what);

@@ -41,8 +41,8 @@ emulator_lane_fail(const CtLane *lane, const char *file, int line, const char *w
                    what);
 }
 
-static void
-suspend(Lane *lane, State state, const char *file, int line)
+void
+emulator_suspend(Lane *lane, State state, const char *file, int line)
 {
     lane->state = state;
     lane->file = file;
@@ -61,7 +61,7 @@ barrier(CtLane *visible, CtBarrier kind, int predicate, const char *file, int li
     lane->predicate = predicate;
     lane->runner->n_at_barrier++;
     ORDER_BEFORE(order);
-    suspend(lane, AT_BARRIER, file, line);
+    emulator_suspend(lane, AT_BARRIER, file, line);
     ORDER_AFTER(order);
     return lane->result;
 }
@@ -163,7 +163,7 @@ collective(CtLane *visible, unsigned mask, const char *what, CtCollective run, v
     ORDER_BEFORE(&warp->arrived[visible->lane]);
     try_collective(warp, mask, &warp->finished[visible->lane]);
     if (lane->state != READY)
-        suspend(lane, AT_COLLECTIVE, file, line);
+        emulator_suspend(lane, AT_COLLECTIVE, file, line);
     ORDER_AFTER(lane->woken_by);
 }
 
@@ -183,6 +183,13 @@ static const CtServices services = {
     .copy_async = emulator_copy_async,
     .copy_commit = emulator_copy_commit,
     .copy_wait = emulator_copy_wait,
+    .phases_begin = emulator_phases_begin,
+    .phases_arrive = emulator_phases_arrive,
+    .phases_wait = emulator_phases_wait,
+    .defer_begin = emulator_defer_begin,
+    .defer = emulator_defer,
+    .defer_commit = emulator_defer_commit,
+    .defer_wait = emulator_defer_wait,
     .active = active,
     .fail = emulator_lane_fail,
 };
@@ -192,6 +199,7 @@ end_thread(Lane *lane)
 {
     Warp *warp = lane->warp;
     emulator_shared_end_thread(&lane->visible);
+    emulator_defer_end(&lane->visible);
     lane->state = ENDED;
     lane->runner->n_live--;
     warp->live &= ~(1U << lane->visible.lane);
@@ -381,6 +389,8 @@ run_warp(Runner *runner, const Warp *warp)
         again = FALSE;
         for (unsigned l = 0; l < CT_WARP; l++) {
             Lane *lane = warp->lanes[order[l]];
+            if (lane && lane->state == AT_PHASE && emulator_phase_has_ended(lane))
+                lane->state = READY;
             if (!lane || lane->state != READY)
                 continue;
             emulator_fiber_switch(&runner->own, &lane->fiber);
@@ -396,7 +406,7 @@ report_stuck(const Runner *runner)
     const Lane *waiting = NULL, *other = NULL;
     for (unsigned i = 0; i < runner->n_threads; i++) {
         const Lane *lane = runner->lanes[i];
-        if (lane->state == AT_COLLECTIVE && !waiting)
+        if ((lane->state == AT_COLLECTIVE || lane->state == AT_PHASE) && !waiting)
             waiting = lane;
         if (lane->state == AT_BARRIER && !other)
             other = lane;
@@ -409,6 +419,9 @@ report_stuck(const Runner *runner)
         snprintf(two, sizeof two, "%s waits at the barrier %s:%d",
                  emulator_lane_place(other, buffer), other->file, other->line);
     }
+    if (waiting->state == AT_PHASE)
+        emulator_fatal("%s:%d: %s waits for the end of a phase that never comes; %s", waiting->file,
+                       waiting->line, one, two);
     emulator_fatal("%s:%d: %s: %s waits for threads of its warp (mask %08x) that never come; %s",
                    waiting->file, waiting->line, one, waiting->what, waiting->mask, two);
 }

@@ -27,7 +27,7 @@ void AnnotateIgnoreWritesEnd(const char *file, int line);
 
 enum { MAX_THREADS = 1024 };
 
-typedef enum { READY, AT_BARRIER, AT_COLLECTIVE, ENDED } State;
+typedef enum { READY, AT_BARRIER, AT_COLLECTIVE, AT_PHASE, ENDED } State;
 
 typedef struct Warp Warp;
 
@@ -48,7 +48,9 @@ typedef struct {
     unsigned mask;
     CtCollective run;
     void *arguments;
-    char *woken_by; /* the address that orders it after its warp's operation */
+    char *woken_by;     /* the address that orders it after its warp's operation */
+    const void *phases; /* the barrier of whose phase it waits for the end */
+    unsigned parity;
 } Lane;
 
 struct Warp {
@@ -73,6 +75,19 @@ typedef struct {
     unsigned group; /* of the next copy */
 } Copies;
 
+/* An operation that has not been waited for. */
+typedef struct {
+    void (*run)(const void *arguments);
+    guint64 arguments[4];
+    unsigned group;
+} Deferred;
+
+typedef struct {
+    GArray *all;    /* of Deferred; NULL: none yet */
+    unsigned group; /* of the next one */
+    gboolean has_begun;
+} Deferrals;
+
 /* A piece of shared memory, between guards. */
 typedef struct {
     const void *key;
@@ -85,6 +100,7 @@ struct Runner {
     Lane *lanes[MAX_THREADS];
     unsigned n_lanes; /* number of threads with fibers */
     Copies copies[MAX_THREADS];
+    Deferrals deferrals[MAX_THREADS];
     Warp warps[MAX_THREADS / CT_WARP];
     GArray *shared; /* of Shared; the first is the launch's */
     size_t static_bytes;
@@ -104,6 +120,8 @@ struct Runner {
 const char *emulator_lane_place(const Lane *lane, char buffer[EMULATOR_PLACE_LENGTH]);
 void emulator_lane_fail(const CtLane *lane, const char *file, int line,
                         const char *what) G_GNUC_NORETURN;
+/* Lets other threads run until this one is made ready. */
+void emulator_suspend(Lane *lane, State state, const char *file, int line);
 
 /* ---- emulator-shared.c ---- */
 
@@ -115,9 +133,29 @@ void emulator_copy_async(CtLane *lane, void *shared, const void *global, unsigne
 void emulator_copy_commit(CtLane *lane);
 void emulator_copy_wait(CtLane *lane, unsigned groups);
 
+/* Whether this asynchronous operation is done at once. */
+gboolean emulator_is_early(Runner *runner);
+
 /* Called for a launch, for each of its blocks, and for a thread that ends. */
 void emulator_shared_begin_launch(Runner *runner);
 void emulator_shared_begin_block(Runner *runner);
 void emulator_shared_end_thread(CtLane *lane);
 void emulator_shared_end_block(const Runner *runner);
 void emulator_shared_end_launch(Runner *runner);
+
+/* ---- emulator-warpgroup.c ---- */
+
+/* The services of the same names. */
+void emulator_phases_begin(CtLane *lane, void *barrier, unsigned n_arrivals);
+void emulator_phases_arrive(CtLane *lane, void *barrier, const char *file, int line);
+void emulator_phases_wait(CtLane *lane, void *barrier, unsigned parity, const char *file, int line);
+void emulator_defer_begin(CtLane *lane);
+void emulator_defer(CtLane *lane, void (*run)(const void *arguments), const void *arguments,
+                    size_t bytes, const char *file, int line);
+void emulator_defer_commit(CtLane *lane);
+void emulator_defer_wait(CtLane *lane, unsigned groups);
+
+/* Whether the phase for whose end a thread waits has ended. */
+gboolean emulator_phase_has_ended(const Lane *lane);
+/* Called for a thread that ends. */
+void emulator_defer_end(CtLane *lane);

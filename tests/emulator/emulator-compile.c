@@ -58,7 +58,7 @@ static const char *const include_options[] = {
 /* Files that a compiled kernel depends on besides its source. */
 static const char *const own_headers[] = {
     "emulator-abi.h",     "emulator-kernel.h", "emulator-math.h",
-    "emulator-vectors.h", "emulator-warp.h",
+    "emulator-vectors.h", "emulator-warp.h",   "emulator-warpgroup.h",
 };
 
 /* The folder of those headers: that of an installed library, else of the source tree. */

@@ -180,6 +180,7 @@ CT_ATOMIC_CAS(unsigned short)
 CT_ATOMIC_CAS(unsigned long long)
 
 #include "emulator-warp.h"
+#include "emulator-warpgroup.h"
 
 /* ---- errors of a device, where the sanitizer's runtime is missing ---- */
 

@@ -109,8 +109,8 @@ copy_now(const Pending *copy)
     memset((guint8 *)copy->to + copy->bytes, 0, copy->size - copy->bytes);
 }
 
-static gboolean
-copies_at_once(Runner *runner)
+gboolean
+emulator_is_early(Runner *runner)
 {
     const int order = emulator_settings()->order;
     return order == ORDER_REVERSE || (order == ORDER_RANDOM && rand_r(&runner->random) % 2);
@@ -127,7 +127,7 @@ emulator_copy_async(CtLane *visible, void *shared, const void *global, unsigned 
                            "an asynchronous copy wants more bytes than its size");
     Copies *copies = copies_of(visible);
     const Pending copy = {shared, global, size, bytes, copies->group};
-    if (copies_at_once(runner_of(visible))) {
+    if (emulator_is_early(runner_of(visible))) {
         copy_now(&copy);
         return;
     }

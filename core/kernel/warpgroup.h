@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Instructions of devices of compute capability 9.0, for kernels that include
+ * "cornerturn/warpgroup.h": matrix products of a warpgroup, barriers with phases in shared memory,
+ * and the division of registers among warpgroups.
+ *
+ * A warpgroup is four consecutive warps, the first a multiple of four. If CT_EMULATED is defined,
+ * the emulator replaces the functions that are written in assembly here:
+ * tests/emulator/emulator-warpgroup.h. */
+#pragma once
+
+#include "cornerturn/kernel.h"
+
+/* ---- barriers with phases ----
+ *
+ * A barrier counts arrivals. When all that it expects have come, its phase ends and the next one
+ * begins. A thread that waits for the end of a phase names its parity: that of the first is 0, that
+ * of the second 1, and so on. To wait with parity 1 before any phase has ended returns at once. */
+
+#ifndef CT_EMULATED
+/* By one thread, before a __syncthreads() of all. */
+__device__ inline void
+ct_phases_begin(uint64 *barrier, unsigned n_arrivals)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(ct_shared_address(barrier)),
+                 "r"(n_arrivals)
+                 : "memory");
+}
+
+__device__ inline void
+ct_phases_arrive(uint64 *barrier)
+{
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(ct_shared_address(barrier))
+                 : "memory");
+}
+
+__device__ inline void
+ct_phases_wait(uint64 *barrier, unsigned parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred ended;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared.b64 ended, [%0], %1;\n"
+                 "@!ended bra again;\n"
+                 "}" ::"r"(ct_shared_address(barrier)),
+                 "r"(parity)
+                 : "memory");
+}
+#endif
+
+/* ---- registers ----
+ *
+ * Sets the number of registers of each thread of this warpgroup, a multiple of 8. The kernel has
+ * __launch_bounds__ with a number of blocks, and one `if` parts the warpgroups, each branch of
+ * which begins with one of these. */
+
+#ifndef CT_EMULATED
+template <int n>
+__device__ inline void
+ct_registers_take()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
+}
+
+template <int n>
+__device__ inline void
+ct_registers_give()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
+}
+#endif
+
+/* ---- matrix products of a warpgroup: d += a bᵀ, a 64 rows, b n rows, both 32 bytes deep ----
+ *
+ * Both matrices are in shared memory, of 8-bit integers, in pieces of 8 rows of 16 bytes, each of
+ * them 128 contiguous bytes. A descriptor has the address of the first piece, and the distances in
+ * bytes to the next 16 of the depth and to the next 8 rows, all of them multiples of 16.
+ *
+ * Thread l of warp w of the warpgroup, with g = l % 32 / 4 and t = l % 4, holds
+ *
+ *   d[4 c + 2 h + x]   row 16 w + 8 h + g, column 8 c + 2 t + x
+ *
+ * All threads of the warpgroup call together, in this order:
+ *
+ *   ct_wgmma_begin          after they have written d, or have seen another write the matrices
+ *   ct_wgmma_s8<n>, …
+ *   ct_wgmma_commit         the products since the last commit form a group
+ *   ct_wgmma_wait<groups>   until at most so many of the latest groups are incomplete; before that,
+ *                           neither is d read nor are the matrices overwritten
+ *
+ * Matrices that threads write by stores are seen by products after each of these threads has called
+ * ct_wgmma_publish and then arrived at a barrier. */
+
+__device__ inline uint64
+ct_wgmma_matrix(const void *shared, unsigned to_depth, unsigned to_rows)
+{
+    return ct_shared_address(shared) >> 4 | (uint64)(to_depth >> 4) << 16 |
+           (uint64)(to_rows >> 4) << 32;
+}
+
+/* The same matrix, `bytes` further on. */
+__device__ inline uint64
+ct_wgmma_further(uint64 matrix, int bytes)
+{
+    return matrix + bytes / 16;
+}
+
+#ifndef CT_EMULATED
+__device__ inline void
+ct_wgmma_publish()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ inline void
+ct_wgmma_begin()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ inline void
+ct_wgmma_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+template <int n_groups>
+__device__ inline void
+ct_wgmma_wait()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n_groups) : "memory");
+}
+
+/* The names and operands of consecutive registers. */
+#define CT_TEN(d)                                                                                  \
+    "%" #d "0, %" #d "1, %" #d "2, %" #d "3, %" #d "4, %" #d "5, %" #d "6, %" #d "7, %" #d         \
+    "8, %" #d "9, "
+#define CT_D8(i)                                                                                   \
+    "+r"(d[i]), "+r"(d[i + 1]), "+r"(d[i + 2]), "+r"(d[i + 3]), "+r"(d[i + 4]), "+r"(d[i + 5]),    \
+        "+r"(d[i + 6]), "+r"(d[i + 7])
+#define CT_D32(i) CT_D8(i), CT_D8(i + 8), CT_D8(i + 16), CT_D8(i + 24)
+
+/* Column counts n, the registers' names, those of the descriptors and a 1, and the operands. */
+#define CT_WGMMA(each)                                                                             \
+    each(64, CT_TEN() CT_TEN(1) CT_TEN(2) "%30, %31", "%32, %33", "%34", CT_D32(0))                \
+        each(128, CT_TEN() CT_TEN(1) CT_TEN(2) CT_TEN(3) CT_TEN(4) CT_TEN(5) "%60, %61, %62, %63", \
+             "%64, %65", "%66", CT_D32(0), CT_D32(32))                                             \
+            each(256,                                                                              \
+                 CT_TEN() CT_TEN(1) CT_TEN(2) CT_TEN(3) CT_TEN(4) CT_TEN(5) CT_TEN(6) CT_TEN(7)    \
+                     CT_TEN(8) CT_TEN(9) CT_TEN(10)                                                \
+                         CT_TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127",              \
+                 "%128, %129", "%130", CT_D32(0), CT_D32(32), CT_D32(64), CT_D32(96))
+
+template <int n> __device__ void ct_wgmma_s8(int *d, uint64 a, uint64 b);
+
+#define CT_DEFINE_WGMMA(n, registers, descriptors, adds, ...)                                      \
+    template <> __device__ inline void ct_wgmma_s8<n>(int *d, uint64 a, uint64 b)                  \
+    {                                                                                              \
+        asm volatile("{\n"                                                                         \
+                     ".reg .pred adds;\n"                                                          \
+                     "setp.ne.b32 adds, " adds ", 0;\n"                                            \
+                     "wgmma.mma_async.sync.aligned.m64n" #n "k32.s32.s8.s8 {" registers            \
+                     "}, " descriptors ", adds;\n"                                                 \
+                     "}"                                                                           \
+                     : __VA_ARGS__                                                                 \
+                     : "l"(a), "l"(b), "n"(1));                                                    \
+    }
+CT_WGMMA(CT_DEFINE_WGMMA)
+#endif

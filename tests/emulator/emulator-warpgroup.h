@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The emulator's forms of the functions that cornerturn/warpgroup.h has as assembly. */
+#pragma once
+
+/* Addresses of shared memory as instructions have them: in the launch's dynamic memory. */
+inline unsigned
+ct_shared_address(const void *shared)
+{
+    return (unsigned)((const char *)shared - (const char *)ct_emulated_dynamic());
+}
+
+inline void
+ct_phases_begin(unsigned long long *barrier, unsigned n_arrivals)
+{
+    ct_lane()->services->phases_begin(ct_lane(), barrier, n_arrivals);
+}
+inline void
+ct_phases_arrive(unsigned long long *barrier, CT_HERE)
+{
+    ct_lane()->services->phases_arrive(ct_lane(), barrier, file, line);
+}
+inline void
+ct_phases_wait(unsigned long long *barrier, unsigned parity, CT_HERE)
+{
+    ct_lane()->services->phases_wait(ct_lane(), barrier, parity, file, line);
+}
+
+template <int n>
+inline void
+ct_registers_take()
+{
+    static_assert(n % 8 == 0 && n >= 24 && n <= 256, "registers");
+}
+template <int n>
+inline void
+ct_registers_give()
+{
+    static_assert(n % 8 == 0 && n >= 24 && n <= 256, "registers");
+}
+
+inline void
+ct_wgmma_publish()
+{
+    ct_fence();
+}
+inline void
+ct_wgmma_begin()
+{
+    ct_lane()->services->defer_begin(ct_lane());
+}
+inline void
+ct_wgmma_commit()
+{
+    ct_lane()->services->defer_commit(ct_lane());
+}
+template <int n_groups>
+inline void
+ct_wgmma_wait()
+{
+    ct_lane()->services->defer_wait(ct_lane(), n_groups);
+}
+
+struct CtWarpgroupProduct {
+    int *d;
+    unsigned long long a, b;
+};
+
+/* Element k of a row of a matrix. */
+inline const signed char *
+ct_matrix_element(unsigned long long matrix, unsigned row, unsigned k)
+{
+    const unsigned long long first = (matrix & 0x3fff) << 4,
+                             to_depth = (matrix >> 16 & 0x3fff) << 4,
+                             to_rows = (matrix >> 32 & 0x3fff) << 4;
+    return (const signed char *)ct_emulated_dynamic() + first + k / 16 * to_depth +
+           row / 8 * to_rows + row % 8 * 16 + k % 16;
+}
+
+/* The elements of a thread. Sums wrap around. */
+template <int n>
+inline void
+ct_multiply_matrices(const void *arguments)
+{
+    const auto &product = *(const CtWarpgroupProduct *)arguments;
+    const CtIndex &thread = ct_lane()->thread, &block = ct_lane()->block_length;
+    const unsigned l = ((thread.z * block.y + thread.y) * block.x + thread.x) % 128;
+    const unsigned first = l / 32 * 16 + l % 32 / 4;
+    signed char a[2][32];
+    for (unsigned h = 0; h < 2; h++)
+        for (unsigned k = 0; k < 32; k += 16)
+            memcpy(a[h] + k, ct_matrix_element(product.a, first + 8 * h, k), 16);
+    for (unsigned c = 0; c < n; c += 8)
+        for (unsigned x = 0; x < 2; x++) {
+            int sums[2] = {0, 0};
+            for (unsigned k = 0; k < 32; k += 16) {
+                const signed char *b = ct_matrix_element(product.b, c + l % 4 * 2 + x, k);
+                for (unsigned e = 0; e < 16; e++) {
+                    sums[0] += a[0][k + e] * b[e];
+                    sums[1] += a[1][k + e] * b[e];
+                }
+            }
+            for (unsigned h = 0; h < 2; h++) {
+                int *d = &product.d[c / 2 + 2 * h + x];
+                *d = (int)((unsigned)*d + (unsigned)sums[h]);
+            }
+        }
+}
+
+template <int n>
+inline void
+ct_wgmma_s8(int *d, unsigned long long a, unsigned long long b, CT_HERE)
+{
+    const CtWarpgroupProduct product = {d, a, b};
+    ct_lane()->services->defer(ct_lane(), ct_multiply_matrices<n>, &product, sizeof product, file,
+                               line);
+}
