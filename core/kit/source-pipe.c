@@ -237,7 +237,7 @@ read_on(CtSourceOpened *opened, const CtParams *given, const CtAheadSizes *sizes
             place_all(recording, raw->pdata[i]);
     }
     const CtAheadOf of = {.scans = opened->scans,
-                          .n_tracks = recording->n_files,
+                          .n_files = recording->n_files,
                           .n_lanes = recording->n_lanes,
                           .n_samples = recording->n_samples,
                           .place = source->place ? place : NULL,

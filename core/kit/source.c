@@ -219,7 +219,7 @@ arrange(CtSourceOpened *opened, const CtAheadSizes *sizes, GError **error)
     CtPackets *packets = recording->packets;
     const gboolean late = is_late(recording->source);
     const CtAheadOf of = {.scans = opened->scans,
-                          .n_tracks = recording->n_files,
+                          .n_files = recording->n_files,
                           .n_lanes = recording->n_files,
                           .n_samples = recording->n_samples};
     GError *failure = NULL;
