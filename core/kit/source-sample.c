@@ -105,6 +105,17 @@ choose_places(Sample *sample)
 
 /* ---- what is there ---- */
 
+/* Where damage has moved packets, the last group may have reached the first ones of the next. */
+static void
+drop_found(const CtPackets *packets, guint begin, gint64 last)
+{
+    guint end = begin;
+    while (end < packets->packets->len &&
+           ct_packets_position(packets, &g_array_index(packets->packets, CtPacket, end)) <= last)
+        end++;
+    g_array_remove_range(packets->packets, begin, end - begin);
+}
+
 static gboolean
 find_group(Sample *sample, guint i)
 {
@@ -114,8 +125,12 @@ find_group(Sample *sample, guint i)
     const guint n = packets->len;
     if (!ct_packet_chain_seek(&sample->chain, g_array_index(sample->places, gint64, i), NULL) ||
         !ct_packet_chain_more(&sample->chain, counts, packets,
-                              i == 0 ? sample->n_head : sample->n_group, NULL) ||
-        packets->len == n)
+                              i == 0 ? sample->n_head : sample->n_group, NULL))
+        return FALSE;
+    if (sample->groups->len > 0)
+        drop_found(recording->packets, n,
+                   g_array_index(sample->groups, Group, sample->groups->len - 1).last);
+    if (packets->len == n)
         return FALSE;
     const Group group = {
         .n_found = packets->len - n,

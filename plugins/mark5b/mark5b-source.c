@@ -242,6 +242,7 @@ order(CtRecording *files, const CtParams *given, GError **error)
         .n_threads = 1,
         .n_samples = MARK5B_PAYLOAD_BYTES * 8 / (bits * n_channels),
         .is_sample = files->is_sample,
+        .frame_bytes = MARK5B_FRAME_BYTES,
     };
     if (!set_seconds(files, given, error) || !vdif_clock_find_rate(clock, given, error) ||
         !check_fractions(clock, fractions, error))

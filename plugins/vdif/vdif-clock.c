@@ -33,6 +33,25 @@ is_in_order(const Tail *tail)
     return (tail->last & VDIF_NUMBER_MASK) == 0 || tail->before == tail->last - 1;
 }
 
+/* In a sample, frames that are farther apart than this do not follow one another. */
+enum { APART_FRAMES = 32 };
+
+static gboolean
+is_apart(const VdifClock *clock, guint i)
+{
+    const CtPacket *frame = vdif_clock_frame(clock, i);
+    return clock->is_sample && i > 0 &&
+           (frame[0].file != frame[-1].file ||
+            frame[0].offset - frame[-1].offset > APART_FRAMES * (gint64)clock->frame_bytes);
+}
+
+static void
+forget_tails(const VdifClock *clock, Tail *tails)
+{
+    for (guint lane = 0; lane < clock->n_threads; lane++)
+        tails[lane] = (Tail){-1, -1};
+}
+
 /* What changes of second tell. */
 typedef struct {
     gint64 counted;       /* frames per second; 0: unknown */
@@ -50,10 +69,11 @@ count_frames_of_seconds(const VdifClock *clock, GArray *changes, GArray *ends)
 {
     g_autofree Tail *tails = g_new(Tail, clock->n_threads);
     gint64 first = G_MAXINT64, last = G_MININT64; /* the seconds that begin at changes */
-    for (guint lane = 0; lane < clock->n_threads; lane++)
-        tails[lane] = (Tail){-1, -1};
+    forget_tails(clock, tails);
     for (guint i = 0; i < clock->packets->packets->len; i++) {
         const CtPacket *frame = vdif_clock_frame(clock, i);
+        if (is_apart(clock, i))
+            forget_tails(clock, tails);
         Tail *tail = &tails[frame->lane];
         if (frame->stamp == tail->last)
             continue;

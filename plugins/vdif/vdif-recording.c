@@ -216,6 +216,7 @@ vdif_recording_order(CtRecording *files, const CtParams *given, GError **error)
     clock->path = files->files[0].path;
     clock->packets = files->packets;
     clock->is_sample = files->is_sample;
+    clock->frame_bytes = files->files[0].packet_bytes;
     clock->n_samples = recording->header.n_samples;
     clock->header_rate = recording->header.rate;
     const CtStream *said = files->files[0].said;

@@ -2,19 +2,14 @@
 /* Tests of long recordings whose lanes are in one file, or in each of several: what a sample of
  * their packets decides gives what the index of all packets gives, and where the sample does not
  * stand for all, they are read by that index. */
-#include "kit/source-private.h"
-#include "model/node-params.h"
+#include "sample-test.h"
 #include "vdif-source.c" /* the plugin exports only its description */
-
-#include <glib/gstdio.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Frames of 2 bits. Frame `index` of a thread is number index % SECOND of its second. */
 enum { PAYLOAD = 16, FRAME = VDIF_HEADER_BYTES + PAYLOAD, SAMPLES = 64, THREADS = 3, SECOND = 50 };
-enum { MOST_FILES = 3, MAX_GAP = 60 * SECOND /* frames */ };
+enum { MAX_GAP = 60 * SECOND /* frames */ };
 
-static const CtAheadSizes sizes = {.part = 64, .context = 32, .least = 200, .head_bytes = 2000};
+static const Format format = {&vdif_source_files, &vdif_source};
 
 /* ---- recordings ---- */
 
@@ -84,158 +79,6 @@ make_recording(GRand *random, gint64 first, gint64 n, gint rate)
     return bytes;
 }
 
-/* ---- files ---- */
-
-typedef struct {
-    char *folder;
-    char *paths[MOST_FILES];
-    guint n;
-} Files;
-
-static void
-files_init(Files *files)
-{
-    *files = (Files){.folder = g_dir_make_tmp("test-source-sample-XXXXXX", NULL)};
-}
-
-static void
-files_add(Files *files, const guint8 *bytes, gsize n)
-{
-    char *path = files->paths[files->n] = g_strdup_printf("%s/%u", files->folder, files->n);
-    g_assert_true(g_file_set_contents_full(path, (const char *)bytes, (gssize)n,
-                                           G_FILE_SET_CONTENTS_NONE, 0600, NULL));
-    files->n++;
-}
-
-static void
-files_clear(Files *files)
-{
-    for (guint i = 0; i < files->n; i++) {
-        g_unlink(files->paths[i]);
-        g_free(files->paths[i]);
-    }
-    g_rmdir(files->folder);
-    g_free(files->folder);
-}
-
-static CtParams *
-files_params(const Files *files, const char *more)
-{
-    const CtPlace place = {"g", 1, 1};
-    g_autoptr(GError) error = NULL;
-    g_autoptr(GString) text = g_string_new("{ path: [");
-    for (guint i = 0; i < files->n; i++)
-        g_string_append_printf(text, "%s'%s'", i ? ", " : "", files->paths[i]);
-    g_string_append_printf(text, "], %s }", more);
-    g_autoptr(CtValue) values = ct_value_parse(text->str, -1, "g", NULL);
-    CtParams *params = ct_params_new("x", &vdif_source, &place, values, &error);
-    g_assert_no_error(error);
-    return params;
-}
-
-/* ---- against the whole index ---- */
-
-static void
-compare_range(const CtPackets *all, const CtPackets *some, gint64 begin, gint64 end)
-{
-    guint8 wanted[4096], given[4096];
-    const gsize n = (gsize)(end - begin);
-    for (guint lane = 0; lane < all->n_lanes; lane++) {
-        const CtPacket *last[2];
-        const CtPacket *a = ct_packets_find(all, lane, begin, &last[0]);
-        const CtPacket *b = ct_packets_find(some, lane, begin, &last[1]);
-        for (; a < last[0] && a->stamp < end; a++, b++) {
-            g_assert_true(b < last[1]);
-            g_assert_cmpint(a->stamp, ==, b->stamp);
-            g_assert_cmpint(a->file, ==, b->file);
-            g_assert_cmpint(a->offset, ==, b->offset);
-        }
-        g_assert_true(b == last[1] || b->stamp >= end);
-        g_assert_cmpint(ct_packets_validity(all, lane, begin, (gint64)n, wanted), ==,
-                        ct_packets_validity(some, lane, begin, (gint64)n, given));
-        g_assert_cmpmem(wanted, n, given, n);
-    }
-}
-
-static void
-compare_counts(const CtPackets *all, const CtPackets *some)
-{
-    for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++)
-        /* As in test-source-ahead. */
-        if (i == CT_PACKETS_REORDERED ? all->counts[i] < some->counts[i]
-                                      : all->counts[i] != some->counts[i])
-            g_error("%s: wants %" G_GUINT64_FORMAT ", but is %" G_GUINT64_FORMAT,
-                    CT_PACKET_COUNTERS[i], all->counts[i], some->counts[i]);
-}
-
-static void
-describe_stream(CtRecording *recording, const CtParams *params, CtStream *stream)
-{
-    g_autoptr(GError) error = NULL;
-    CtNode node = {.stage = &vdif_source, .params = (CtParams *)params};
-    ct_stream_init(stream);
-    g_assert_true(ct_source_describe(recording, &node, stream, &error));
-    g_assert_no_error(error);
-}
-
-/* Both describe the same stream. */
-static void
-compare_streams(CtRecording *whole, CtRecording *parts, const CtParams *params)
-{
-    CtStream a, b;
-    describe_stream(whole, params, &a);
-    describe_stream(parts, params, &b);
-    g_autofree char *wanted = ct_stream_describe(&a), *given = ct_stream_describe(&b);
-    g_assert_cmpstr(wanted, ==, given);
-    g_assert_cmpint(a.start, ==, b.start);
-    g_assert_cmpint(a.epoch, ==, b.epoch);
-    ct_stream_clear(&a);
-    ct_stream_clear(&b);
-}
-
-/* Returns whether the recording, without `skip` samples at its beginning and `left` at its end, was
- * read part by part. */
-static gboolean
-compare(const Files *files, const char *given, GRand *random, gint64 skip, gint64 left)
-{
-    g_autoptr(GError) error = NULL;
-    CtParams *params = files_params(files, given);
-    CtRecording *whole = ct_source_open_ahead(&vdif_source_files, params, NULL, &error);
-    CtRecording *parts =
-        ct_source_open_ahead(&vdif_source_files, params, &sizes, error ? NULL : &error);
-    if (!whole) {
-        g_test_message("%s", error->message);
-        g_assert_null(parts);
-        ct_params_free(params);
-        return FALSE;
-    }
-    g_assert_no_error(error);
-    const CtPackets *all = whole->packets, *some = parts->packets;
-    CtAhead *ahead = ct_source_ahead(parts);
-    g_assert_cmpint(all->first, ==, some->first);
-    g_assert_cmpint(all->end, ==, some->end);
-    compare_streams(whole, parts, params);
-    if (ahead) {
-        const gint64 last = all->end - left;
-        gint64 begin = all->first + skip, end;
-        g_assert_true(ct_ahead_cut(ahead, begin, last, &error));
-        for (; begin < last; begin = end) {
-            end = MIN(begin + g_rand_int_range(random, 0, 4097), last);
-            g_assert_true(ct_ahead_load(ahead, begin, end, &error));
-            compare_range(all, some, begin, end);
-            g_assert_cmpuint(some->packets->len, <=,
-                             4 * THREADS * (sizes.part + 2 * sizes.context));
-        }
-        if (skip + left == 0)
-            compare_counts(all, some);
-    } else
-        g_assert_cmpmem(all->counts, sizeof all->counts, some->counts, sizeof some->counts);
-    ct_source_close(whole);
-    ct_source_close(parts);
-    ct_params_free(params);
-    return ahead != NULL;
-}
-
 /* ---- what is the same ---- */
 
 /* Of these, the index wants neither more nor less than a sample: a rate, and perhaps threads. */
@@ -267,8 +110,8 @@ test_same(void)
             files_add(&files, bytes->data + begin, end - begin);
             begin = end;
         }
-        n_ahead += compare(&files, more, random, 0, 0);
-        compare(&files, more, random, g_rand_int_range(random, 0, 30000),
+        n_ahead += compare(&format, &files, more, random, 0, 0);
+        compare(&format, &files, more, random, g_rand_int_range(random, 0, 30000),
                 g_rand_int_range(random, 0, 30000));
         files_clear(&files);
     }
@@ -305,7 +148,7 @@ check_whole(GByteArray *const *bytes, guint n)
     files_init(&files);
     for (guint i = 0; i < n; i++)
         files_add(&files, bytes[i]->data, bytes[i]->len);
-    g_assert_false(compare(&files, given[0], random, 0, 0));
+    g_assert_false(compare(&format, &files, given[0], random, 0, 0));
     files_clear(&files);
 }
 
@@ -365,7 +208,7 @@ test_rate(void)
                     add_frame(bytes, random, 0, i, thread);
         files_init(&files);
         files_add(&files, bytes->data, bytes->len);
-        const gboolean is_ahead = compare(&files, given[1], random, 0, 0);
+        const gboolean is_ahead = compare(&format, &files, given[1], random, 0, 0);
         if (!lost)
             g_assert_true(is_ahead);
         files_clear(&files);
@@ -382,7 +225,7 @@ test_low_rate(void)
     g_autoptr(GByteArray) bytes = make_recording(random, 0, 2000, 0);
     files_init(&files);
     files_add(&files, bytes->data, bytes->len);
-    CtParams *params = files_params(&files, "sample_rate: 3136 Hz");
+    CtParams *params = files_params(&format, &files, "sample_rate: 3136 Hz");
     g_assert_null(ct_source_open_ahead(&vdif_source_files, params, &sizes, &error));
     g_assert_nonnull(strstr(error->message, "wants a greater 'sample_rate' than 3136 Hz"));
     ct_params_free(params);
@@ -409,7 +252,7 @@ read_by_opening(gint64 n)
     g_autoptr(GByteArray) bytes = make_recording(random, 0, n, 0);
     files_init(&files);
     files_add(&files, bytes->data, bytes->len);
-    CtParams *params = files_params(&files, given[1]);
+    CtParams *params = files_params(&format, &files, given[1]);
     bytes_read();
     const gint64 before = bytes_read();
     CtRecording *recording =
