@@ -27,7 +27,7 @@ CtAhead *
 ct_ahead_new_pipes(CtPackets *packets, const CtAheadOf *of, CtPipe *const *pipes,
                    GArray *const *raw, gint64 bytes, gint64 max_gap, const CtAheadSizes *sizes)
 {
-    const guint n = of->n_tracks;
+    const guint n = of->n_files;
     const CtAheadSizes fit = fit_sizes(sizes, n > 1 ? 1 : of->n_lanes, bytes);
     CtAhead *ahead = ct_ahead_alloc(packets, of, max_gap, &fit);
     ahead->pipes = g_memdup2(pipes, n * sizeof *pipes);
@@ -52,7 +52,7 @@ drop_bytes(const CtAhead *ahead, gint64 begin)
     g_autofree gint64 *keep = g_new(gint64, ahead->n_tracks);
     for (guint i = 0; i < ahead->n_tracks; i++) {
         const CtAheadTrack *track = &ahead->tracks[i];
-        keep[i] = ct_packet_scan_at(track->scan);
+        keep[i] = ct_packet_chain_at(&track->chain);
         if (track->raw->len > 0)
             keep[i] = MIN(keep[i], g_array_index(track->raw, CtPacket, 0).offset);
     }
@@ -105,13 +105,13 @@ check_full(const CtAhead *ahead, gint64 end, GError **error)
     for (guint i = 0; i < ahead->n_tracks; i++) {
         const CtAheadTrack *track = &ahead->tracks[i];
         const CtScannedFile *file = &g_array_index(ahead->packets->files, CtScannedFile, i);
-        if (track->safe >= end || !ct_packet_scan_waits(track->scan) ||
+        if (track->safe >= end || !ct_packet_chain_waits(&track->chain) ||
             ct_pipe_held(ahead->pipes[i]) < ct_ahead_room(ahead))
             continue;
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "%s: wants packets of the stream from byte %" G_GINT64_FORMAT
                     " on, but is given %" G_GINT64_FORMAT " bytes with too few",
-                    file->path, ct_packet_scan_at(track->scan), ct_pipe_held(ahead->pipes[i]));
+                    file->path, ct_packet_chain_at(&track->chain), ct_pipe_held(ahead->pipes[i]));
         return FALSE;
     }
     return TRUE;

@@ -3,14 +3,15 @@
 #pragma once
 
 #include "packets-ahead.h"
+#include "packets-chain.h"
 
-/* Packets that follow one another in a file. */
+/* Packets that follow one another in a file, or in all files. */
 typedef struct {
-    CtPacketScan *scan; /* not owned */
-    GArray *raw;        /* CtPacket in the order of the file: the context before the next part, the
-                           part, and the context after it */
-    guint n_before;     /* packets of the context before the part */
-    gint64 safe;        /* packets with samples before this one are ready, or are mistimed */
+    CtPacketChain chain;
+    GArray *raw; /* CtPacket in the order of the files: the context before the next part, the part,
+                    and the context after it */
+    guint n_before; /* packets of the context before the part */
+    gint64 safe;    /* packets with samples before this one are ready, or are mistimed */
 } CtAheadTrack;
 
 struct CtAhead {
@@ -22,6 +23,7 @@ struct CtAhead {
     gconstpointer recording;
     guint n_tracks;
     CtAheadTrack *tracks;
+    guint n_ends;    /* packets at each end of a track that tell its range */
     GArray **ready;  /* [lane] CtPacket, arranged, by stamp */
     CtPipe **pipes;  /* [track], not owned; NULL: they are files */
     gint64 range[2]; /* of files, first and end of all samples, once is_ranged */
@@ -38,12 +40,12 @@ struct CtAhead {
 /* An object whose tracks have these scans. */
 CtAhead *ct_ahead_alloc(CtPackets *packets, const CtAheadOf *of, gint64 max_gap,
                         const CtAheadSizes *sizes);
-/* Arranges n packets of one file that are in a range of samples, or of which this is NULL, and
- * counts those at the offsets begin … end − 1. */
+/* Arranges n packets of one track that are in a range of samples, or of which this is NULL, and
+ * counts those at the positions begin … end − 1. */
 CtPackets *ct_ahead_arrange(const CtAhead *ahead, gconstpointer raw, guint n, gint64 begin,
                             gint64 end, const gint64 *range, GError **error);
 /* Appends up to `most` further packets of a track to `to`, with their lanes and stamps. */
-gboolean ct_ahead_scan(const CtAhead *ahead, CtPacketScan *scan, CtPackets *packets, GArray *to,
+gboolean ct_ahead_scan(const CtAhead *ahead, CtPacketChain *chain, CtPackets *packets, GArray *to,
                        guint most, GError **error);
 /* Finds and arranges the next part of a file. Sets *waits if it can't: the pipe lacks bytes. */
 gboolean ct_ahead_next_part(CtAhead *ahead, CtAheadTrack *track, gboolean *waits, GError **error);

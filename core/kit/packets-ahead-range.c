@@ -5,34 +5,32 @@
 
 /* ---- the range ---- */
 
-/* Finds the range of samples of a file from its first and its last packets. FALSE without an error
- * if these do not tell it. */
-static gboolean
-find_range(const CtAhead *ahead, CtPacketScan *scan, gint64 *first, gint64 *end, GError **error)
+/* Arranges the packets at an end of a track, from packet number `from` on; NULL without an error if
+ * there are none. */
+static CtPackets *
+arrange_end(const CtAhead *ahead, CtPacketChain *chain, gint64 from, GError **error)
 {
-    const guint n = ahead->sizes.part + ahead->sizes.context;
-    const gint64 count = ct_packet_scan_count(scan);
     g_autoptr(CtPackets) counts = ct_packets_new(); /* that nobody wants */
     g_autoptr(GArray) raw = g_array_new(FALSE, FALSE, sizeof(CtPacket));
-    CtPacket packet;
+    const guint most = from <= 0 ? ahead->n_ends : G_MAXUINT;
+    if (!ct_packet_chain_seek(chain, from, error) ||
+        !ct_ahead_scan(ahead, chain, counts, raw, most, error) || raw->len == 0)
+        return NULL;
+    return ct_ahead_arrange(ahead, raw->data, raw->len, 0, 0, NULL, error);
+}
+
+/* Finds the range of samples of a track from its first and its last packets. FALSE without an error
+ * if these do not tell it. */
+static gboolean
+find_range(const CtAhead *ahead, CtPacketChain *chain, gint64 *first, gint64 *end, GError **error)
+{
+    const gint64 count = ct_packet_chain_count(chain);
     GError *failure = NULL;
-    if (!ct_packet_scan_peek(scan, 0, &packet, error))
-        return FALSE;
-    ct_packet_scan_seek(scan);
-    gboolean good = ct_ahead_scan(ahead, scan, counts, raw, n, &failure);
-    g_autoptr(CtPackets) head =
-        good ? ct_ahead_arrange(ahead, raw->data, raw->len, 0, 0, NULL, &failure) : NULL;
-    g_array_set_size(raw, 0);
-    if (head && ct_packet_scan_peek_after(scan, count - n, &packet, &failure)) {
-        ct_packet_scan_seek(scan);
-        good = ct_ahead_scan(ahead, scan, counts, raw, G_MAXUINT, &failure);
-    }
+    g_autoptr(CtPackets) head = arrange_end(ahead, chain, 0, &failure);
     g_autoptr(CtPackets) tail =
-        good && raw->len > 0 ? ct_ahead_arrange(ahead, raw->data, raw->len, 0, 0, NULL, &failure)
-                             : NULL;
-    /* Back to the beginning. */
-    if (!failure && ct_packet_scan_peek(scan, 0, &packet, &failure))
-        ct_packet_scan_seek(scan);
+        head ? arrange_end(ahead, chain, count - ahead->n_ends, &failure) : NULL;
+    if (!failure)
+        ct_packet_chain_seek(chain, 0, &failure);
     if (failure) {
         g_propagate_error(error, failure);
         return FALSE;
@@ -41,26 +39,48 @@ find_range(const CtAhead *ahead, CtPacketScan *scan, gint64 *first, gint64 *end,
         return FALSE;
     *first = head->first;
     *end = tail->end;
-    /* The packets that are missing at least. */
-    const gint64 missing = (*end - *first) / ahead->packets->n_samples - count;
-    return *end > *first && missing <= ahead->max_gap / ahead->packets->n_samples;
+    return *end > *first;
+}
+
+/* Whether so few packets of a file, which is one lane, are missing that no pause is too long. */
+static gboolean
+has_no_pause(const CtAhead *ahead, const CtAheadTrack *track, gint64 first, gint64 end)
+{
+    const gint64 n = ahead->packets->n_samples;
+    return (end - first) / n - ct_packet_chain_count(&track->chain) <= ahead->max_gap / n;
+}
+
+/* The sizes for so many lanes in one file. */
+static CtAheadSizes
+fit_sizes(const CtAheadSizes *sizes, const CtAheadOf *of)
+{
+    const guint most = 1 << 24, n = of->is_chain ? MIN(of->n_lanes, most) : 1;
+    CtAheadSizes fit = *sizes;
+    fit.context = MIN(sizes->context, most / n) * n;
+    fit.part = MIN(sizes->part, most / n) * n;
+    return fit;
 }
 
 CtAhead *
 ct_ahead_new(CtPackets *packets, const CtAheadOf *of, gint64 max_gap, const CtAheadSizes *sizes,
              GError **error)
 {
+    const CtAheadSizes fit = fit_sizes(sizes, of);
     gint64 last_first = G_MININT64, first_end = G_MAXINT64;
-    for (guint i = 0; i < of->n_tracks; i++)
-        if (ct_packet_scan_count(of->scans[i]) <= sizes->least ||
-            ct_packet_scan_count(of->scans[i]) <= sizes->part + sizes->context)
+    g_autoptr(CtAhead) ahead = ct_ahead_alloc(packets, of, max_gap, &fit);
+    ahead->n_ends = sizes->part + fit.context;
+    for (guint i = 0; i < ahead->n_tracks; i++) {
+        const gint64 count = ct_packet_chain_count(&ahead->tracks[i].chain);
+        if (count <= sizes->least || count <= ahead->n_ends)
             return NULL;
-    g_autoptr(CtAhead) ahead = ct_ahead_alloc(packets, of, max_gap, sizes);
+    }
     packets->first = G_MAXINT64;
     packets->end = G_MININT64;
-    for (guint i = 0; i < of->n_tracks; i++) {
+    for (guint i = 0; i < ahead->n_tracks; i++) {
+        CtAheadTrack *track = &ahead->tracks[i];
         gint64 first, end;
-        if (!find_range(ahead, of->scans[i], &first, &end, error))
+        if (!find_range(ahead, &track->chain, &first, &end, error) ||
+            (!of->is_chain && !has_no_pause(ahead, track, first, end)))
             return NULL;
         packets->first = MIN(packets->first, first);
         packets->end = MAX(packets->end, end);
@@ -81,17 +101,28 @@ ct_ahead_new(CtPackets *packets, const CtAheadOf *of, gint64 max_gap, const CtAh
 
 typedef enum { EARLY, LATE, UNKNOWN } Time;
 
-/* Whether packet `i`, if there is one, is before sample `early`. A stamp outside the range says
- * nothing. */
+/* So many packets are looked at, at most, for one that says the time: others are damaged, or of
+ * lanes that are not read. */
+enum { LOOKS = 64 };
+
+/* Whether packet `i`, or the first one after it that tells, is before sample `early`. A stamp
+ * outside the range says nothing. */
 static gboolean
-compare_at(const CtAhead *ahead, CtPacketScan *scan, gint64 i, gint64 early, Time *is,
+compare_at(const CtAhead *ahead, const CtPacketChain *chain, gint64 i, gint64 early, Time *is,
            GError **error)
 {
+    guint64 counts[CT_PACKETS_N_COUNTS] = {0}; /* that nobody wants */
     GError *failure = NULL;
-    CtPacket packet;
-    const gboolean found = ct_packet_scan_peek(scan, i, &packet, &failure) &&
-                           packet.stamp >= ahead->range[0] && packet.stamp < ahead->range[1];
-    *is = !found ? UNKNOWN : packet.stamp < early ? EARLY : LATE;
+    *is = UNKNOWN;
+    for (guint k = 0; k < LOOKS && *is == UNKNOWN && !failure; k++) {
+        CtPacket packet;
+        if (!ct_packet_chain_peek(chain, i + k, &packet, &failure))
+            break;
+        if ((!ahead->place || ahead->place(ahead->recording, &packet, counts)) &&
+            packet.lane < ahead->packets->n_lanes && packet.stamp >= ahead->range[0] &&
+            packet.stamp < ahead->range[1])
+            *is = packet.stamp < early ? EARLY : LATE;
+    }
     if (failure)
         g_propagate_error(error, failure);
     return !failure;
@@ -101,20 +132,21 @@ compare_at(const CtAhead *ahead, CtPacketScan *scan, gint64 i, gint64 early, Tim
  * among those where headers must be. Where a clock was wrong, late packets may be before one that
  * says it is early: so some before what is found are looked at, ever farther ones. */
 static gboolean
-find_early(const CtAhead *ahead, CtPacketScan *scan, gint64 early, gint64 *found, GError **error)
+find_early(const CtAhead *ahead, const CtPacketChain *chain, gint64 early, gint64 *found,
+           GError **error)
 {
-    gint64 low = 0, high = ct_packet_scan_count(scan);
+    gint64 low = 0, high = ct_packet_chain_count(chain);
     Time is;
     for (gint64 step = 1; step <= low || high - low > 1;) {
         if (high - low > 1) {
             const gint64 middle = low + (high - low) / 2;
-            if (!compare_at(ahead, scan, middle, early, &is, error))
+            if (!compare_at(ahead, chain, middle, early, &is, error))
                 return FALSE;
             *(is == EARLY ? &low : &high) = middle;
             step = 1;
             continue;
         }
-        if (!compare_at(ahead, scan, low - step, early, &is, error))
+        if (!compare_at(ahead, chain, low - step, early, &is, error))
             return FALSE;
         if (is == LATE) {
             high = low - step;
@@ -137,18 +169,15 @@ ct_ahead_cut(CtAhead *ahead, gint64 first, gint64 end, GError **error)
     if (ahead->pipes)
         return TRUE;
     for (guint i = 0; i < ahead->n_tracks; i++) {
-        CtPacketScan *scan = ahead->tracks[i].scan;
+        CtPacketChain *chain = &ahead->tracks[i].chain;
         GError *failure = NULL;
-        CtPacket packet;
         gint64 low;
-        if (!find_early(ahead, scan, early, &low, error))
+        if (!find_early(ahead, chain, early, &low, error) ||
+            (!ct_packet_chain_seek(chain, low, &failure) && failure)) {
+            if (failure)
+                g_propagate_error(error, failure);
             return FALSE;
-        if (ct_packet_scan_peek(scan, low, &packet, &failure) && low > 0)
-            ct_packet_scan_seek(scan);
-        if (!failure)
-            continue;
-        g_propagate_error(error, failure);
-        return FALSE;
+        }
     }
     return TRUE;
 }

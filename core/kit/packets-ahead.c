@@ -28,11 +28,11 @@ ct_ahead_alloc(CtPackets *packets, const CtAheadOf *of, gint64 max_gap, const Ct
     ahead->ends = of->ends;
     ahead->latest = G_MININT64;
     ahead->stop = G_MAXINT64;
-    ahead->n_tracks = of->n_tracks;
-    ahead->tracks = g_new0(CtAheadTrack, of->n_tracks);
-    for (guint i = 0; i < of->n_tracks; i++)
+    ahead->n_tracks = of->is_chain ? 1 : of->n_files;
+    ahead->tracks = g_new0(CtAheadTrack, ahead->n_tracks);
+    for (guint i = 0; i < ahead->n_tracks; i++)
         ahead->tracks[i] = (CtAheadTrack){
-            .scan = of->scans[i],
+            .chain = {.scans = &of->scans[i], .n_scans = of->is_chain ? of->n_files : 1},
             .raw = g_array_new(FALSE, FALSE, sizeof(CtPacket)),
             .safe = G_MININT64,
         };
@@ -76,11 +76,11 @@ ct_ahead_arrange(const CtAhead *ahead, gconstpointer raw, guint n, gint64 begin,
 }
 
 gboolean
-ct_ahead_scan(const CtAhead *ahead, CtPacketScan *scan, CtPackets *packets, GArray *to, guint most,
-              GError **error)
+ct_ahead_scan(const CtAhead *ahead, CtPacketChain *chain, CtPackets *packets, GArray *to,
+              guint most, GError **error)
 {
     guint kept = to->len;
-    if (!ct_packet_scan_more(scan, packets, to, most, error))
+    if (!ct_packet_chain_more(chain, packets, to, most, error))
         return FALSE;
     for (guint i = kept; ahead->place && i < to->len; i++) {
         CtPacket packet = g_array_index(to, CtPacket, i);
@@ -98,8 +98,10 @@ compare_ready(gconstpointer a, gconstpointer b)
     const CtPacket *x = a, *y = b;
     if (x->stamp != y->stamp)
         return x->stamp < y->stamp ? -1 : 1;
-    return x->joins != y->joins ? (x->joins > y->joins ? -1 : 1)
-                                : (x->offset > y->offset) - (x->offset < y->offset);
+    if (x->joins != y->joins)
+        return x->joins > y->joins ? -1 : 1;
+    return x->file != y->file ? (x->file < y->file ? -1 : 1)
+                              : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 /* Of the packets in order that claim the same samples, keeps the first. */
@@ -121,7 +123,8 @@ drop_claimed(CtAhead *ahead, GArray *ready)
 static gboolean
 is_owned(const CtPackets *some, const CtPacket *packet)
 {
-    return packet->offset >= some->owned[0] && packet->offset < some->owned[1];
+    const gint64 at = ct_packets_position(some, packet);
+    return at >= some->owned[0] && at < some->owned[1];
 }
 
 /* Adds the packets of a part in one lane to those that are ready. */
@@ -236,23 +239,25 @@ ct_ahead_next_part(CtAhead *ahead, CtAheadTrack *track, gboolean *waits, GError 
     const guint wanted = track->n_before + ahead->sizes.part + context;
     gint64 range[2] = {ahead->range[0], ahead->range[1]};
     *waits = FALSE;
-    while (track->raw->len < wanted && !ct_packet_scan_is_over(track->scan) && !*waits) {
-        if (!ct_ahead_scan(ahead, track->scan, ahead->packets, track->raw, wanted - track->raw->len,
-                           error))
+    while (track->raw->len < wanted && !ct_packet_chain_is_over(&track->chain) && !*waits) {
+        if (!ct_ahead_scan(ahead, &track->chain, ahead->packets, track->raw,
+                           wanted - track->raw->len, error))
             return FALSE;
-        *waits = ct_packet_scan_waits(track->scan);
+        *waits = ct_packet_chain_waits(&track->chain);
     }
     if (*waits)
         return TRUE;
     const CtPacket *raw = (const CtPacket *)track->raw->data;
-    const gboolean is_last = ct_packet_scan_is_over(track->scan) && track->raw->len <= wanted;
+    const gboolean is_last = ct_packet_chain_is_over(&track->chain) && track->raw->len <= wanted;
     const guint end = is_last ? track->raw->len : track->n_before + ahead->sizes.part;
     if (!ahead->is_ranged)
         find_range(ahead, track, range);
     if (end > track->n_before) {
-        g_autoptr(CtPackets) some =
-            ct_ahead_arrange(ahead, raw, MIN(track->raw->len, wanted), raw[track->n_before].offset,
-                             end < track->raw->len ? raw[end].offset : G_MAXINT64, range, error);
+        g_autoptr(CtPackets) some = ct_ahead_arrange(
+            ahead, raw, MIN(track->raw->len, wanted),
+            ct_packets_position(ahead->packets, &raw[track->n_before]),
+            end < track->raw->len ? ct_packets_position(ahead->packets, &raw[end]) : G_MAXINT64,
+            range, error);
         if (!some)
             return FALSE;
         take(ahead, some);

@@ -31,10 +31,12 @@ typedef gboolean (*CtPlaceFunc)(gconstpointer recording, CtPacket *packet, guint
 /* The end of the stream of a pipe that has ended (CtSource.ends). */
 typedef gint64 (*CtEndsFunc)(gconstpointer recording);
 
-/* The files that are read: each has a lane of its own, or there is one that has all lanes. */
+/* The files that are read: each has a lane of its own, or they are a chain, one after another, in
+ * which all have all lanes. */
 typedef struct {
-    CtPacketScan *const *scans; /* [n_tracks] */
-    guint n_tracks, n_lanes;
+    CtPacketScan *const *scans; /* [n_files] */
+    guint n_files, n_lanes;
+    gboolean is_chain;
     gint64 n_samples;  /* of a packet */
     CtPlaceFunc place; /* NULL: packets have their lanes and stamps when they are found */
     CtEndsFunc ends;   /* NULL: that of the last packet */

@@ -15,8 +15,8 @@ packet_at(const CtPackets *packets, guint i)
 static void
 count(CtPackets *packets, guint i, CtPacketCount reason)
 {
-    const gint64 offset = packet_at(packets, i)->offset;
-    if (packets->owned[1] == 0 || (offset >= packets->owned[0] && offset < packets->owned[1]))
+    const gint64 at = ct_packets_position(packets, packet_at(packets, i));
+    if (packets->owned[1] == 0 || (at >= packets->owned[0] && at < packets->owned[1]))
         packets->counts[reason]++;
 }
 

@@ -11,11 +11,22 @@ typedef struct {
     const char *path;
     int fd;
     gsize header_bytes, bytes; /* of each packet */
+    gint64 before;             /* bytes of the files before it, if its packets follow theirs */
 } CtScannedFile;
 
 /* Keeps what comparing and reading packets of file number `file` needs. `path` and `fd` must stay
  * valid. */
 void ct_packets_add_file(CtPackets *packets, guint file, CtScannedFile scanned);
+
+/* Where a packet is in its file, or in all files that follow one another. */
+static inline gint64
+ct_packets_position(const CtPackets *packets, const CtPacket *packet)
+{
+    const GArray *files = packets->files;
+    return packet->offset + (packet->file < files->len
+                                 ? g_array_index(files, CtScannedFile, packet->file).before
+                                 : 0);
+}
 
 /* As ct_file_read(), but returns the number of bytes read, fewer than `n` only at the end of the
  * file; −1 with errno. */
@@ -75,7 +86,8 @@ gint64 ct_packet_scan_count(const CtPacketScan *scan);
 /* Finds the packet that is number `i` if none before it is damaged. FALSE without an error: there
  * is no header of the stream. */
 gboolean ct_packet_scan_peek(CtPacketScan *scan, gint64 i, CtPacket *packet, GError **error);
-/* The same; where there is no header, finds the first one after this place. */
+/* The same; where there is no header, finds the first one in the two packets, or the MiB, after
+ * this place. */
 gboolean ct_packet_scan_peek_after(CtPacketScan *scan, gint64 i, CtPacket *packet, GError **error);
 /* The search goes on from what was found last. */
 void ct_packet_scan_seek(CtPacketScan *scan);

@@ -56,6 +56,8 @@ header_in_window(Scan *scan, gint64 at, GError **error)
     if (!reaches(scan, at + bytes, error))
         return NULL;
     if (at < scan->window_begin || at + bytes > scan->window_end) {
+        if (!scan->window)
+            scan->window = g_malloc(WINDOW_BYTES);
         const gssize given = ct_file_read_some(scan->fd, at, scan->window, WINDOW_BYTES);
         if (given < bytes) {
             ct_file_error(error, scan->path, "can't be read");
@@ -65,6 +67,14 @@ header_in_window(Scan *scan, gint64 at, GError **error)
         scan->window_end = at + given;
     }
     return scan->window + (at - scan->window_begin);
+}
+
+/* Searches are rare, and the files of a recording may be many. */
+static void
+drop_window(Scan *scan)
+{
+    g_clear_pointer(&scan->window, g_free);
+    scan->window_begin = scan->window_end = 0;
 }
 
 static gboolean
@@ -101,20 +111,20 @@ is_confirmed(Scan *scan, gint64 from, gint64 at, GError **error)
     return is_last || follows;
 }
 
-/* Finds the first header of the stream after `from`, where a packet begins. Returns the length of
- * the file if there is none, −1 with an error. Bytes may look like a header by chance: a header is
- * accepted if it is a whole number of packets after `from`, or if another header or the end of the
- * file follows its packet. Sets `overlaps` if what looks like a header stands in the packet at
- * `from`. */
+/* Finds the first header of the stream after `from`, where a packet begins, and before `until`.
+ * Returns the length of the file if there is none, −1 with an error. Bytes may look like a header
+ * by chance: a header is accepted if it is a whole number of packets after `from`, or if another
+ * header or the end of the file follows its packet. Sets `overlaps` if what looks like a header
+ * stands in the packet at `from`. */
 static gint64
-find_header(Scan *scan, gint64 from, gboolean *overlaps, GError **error)
+find_header(Scan *scan, gint64 from, gint64 until, gboolean *overlaps, GError **error)
 {
     GError *failure = NULL;
-    const guint8 *header;
+    const guint8 *header = NULL;
     const gboolean goes_on = scan->waiting.from == from;
     gint64 at = goes_on ? scan->waiting.at : from + 1;
     *overlaps = goes_on && scan->waiting.overlaps;
-    for (; (header = header_in_window(scan, at, &failure)); at++) {
+    for (; at < until && (header = header_in_window(scan, at, &failure)); at++) {
         if (!is_of_stream(scan, header))
             continue;
         *overlaps |= at - from < scan->size;
@@ -128,7 +138,7 @@ find_header(Scan *scan, gint64 from, gboolean *overlaps, GError **error)
         g_propagate_error(error, failure);
         return -1;
     }
-    return header ? at : scan->length;
+    return header && at < until ? at : scan->length;
 }
 
 /* Sets pattern and size from the first header that is followed by another of the same stream, or
@@ -210,7 +220,8 @@ static gint64
 pass_damage(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, GError **error)
 {
     gboolean overlaps;
-    const gint64 found_at = find_header(scan, at, &overlaps, error), distance = found_at - at;
+    const gint64 found_at = find_header(scan, at, G_MAXINT64, &overlaps, error),
+                 distance = found_at - at;
     if (found_at < 0)
         return -1;
     *whole = FALSE;
@@ -316,11 +327,11 @@ ct_packet_scan_new(CtPackets *packets, const CtScanWhere *where, const CtPacketF
     self->found = found;
     self->scan.format = &self->format;
     self->scan.pattern = pattern;
-    self->scan.window = g_malloc(WINDOW_BYTES);
     gint64 at = find_stream(&self->scan, error);
     if (at < 0 || (at = find_first(&self->scan, at, self->header, error)) < 0)
         return NULL;
     self->first = self->at = at;
+    drop_window(&self->scan);
     packets->counts[CT_PACKETS_CORRUPT] += at > 0 ? MAX(1, at / self->scan.size) : 0;
     ct_packets_add_file(
         packets, where->file,
@@ -376,6 +387,7 @@ static gboolean
 check_end(CtPacketScan *self, CtPackets *packets, GError **error)
 {
     self->is_over = TRUE;
+    drop_window(&self->scan);
     if (!self->next)
         packets->counts[CT_PACKETS_TRUNCATED] += self->at < self->scan.length;
     if (!self->next || self->has_some)
@@ -498,7 +510,9 @@ ct_packet_scan_peek_after(CtPacketScan *self, gint64 i, CtPacket *packet, GError
     gboolean overlaps;
     if (ct_packet_scan_peek(self, i, packet, &failure))
         return TRUE;
-    const gint64 at = failure ? -1 : find_header(&self->scan, self->peeked, &overlaps, &failure);
+    const gint64 until = self->peeked + MAX(2 * self->scan.size, WINDOW_BYTES);
+    const gint64 at =
+        failure ? -1 : find_header(&self->scan, self->peeked, until, &overlaps, &failure);
     if (failure || at == self->scan.length) {
         if (failure)
             g_propagate_error(error, failure);

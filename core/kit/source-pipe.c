@@ -190,12 +190,6 @@ arrange_first(CtRecording *recording, const CtParams *given, GError **error)
     return FALSE;
 }
 
-static gboolean
-place(gconstpointer recording, CtPacket *packet, guint64 *counts)
-{
-    return ((const CtRecording *)recording)->source->place(recording, packet, counts);
-}
-
 static gint64
 find_end(gconstpointer recording)
 {
@@ -208,7 +202,7 @@ place_all(const CtRecording *recording, GArray *raw)
     guint kept = 0;
     for (guint i = 0; i < raw->len; i++) {
         CtPacket packet = g_array_index(raw, CtPacket, i);
-        if (place(recording, &packet, recording->packets->counts))
+        if (ct_source_place(recording, &packet, recording->packets->counts))
             g_array_index(raw, CtPacket, kept++) = packet;
     }
     g_array_set_size(raw, kept);
@@ -237,10 +231,10 @@ read_on(CtSourceOpened *opened, const CtParams *given, const CtAheadSizes *sizes
             place_all(recording, raw->pdata[i]);
     }
     const CtAheadOf of = {.scans = opened->scans,
-                          .n_tracks = recording->n_files,
+                          .n_files = recording->n_files,
                           .n_lanes = recording->n_lanes,
                           .n_samples = recording->n_samples,
-                          .place = source->place ? place : NULL,
+                          .place = source->place ? ct_source_place : NULL,
                           .ends = source->ends ? find_end : NULL,
                           .recording = recording};
     opened->ahead = ct_ahead_new_pipes(packets, &of, opened->pipes, (GArray *const *)raw->pdata,

@@ -54,6 +54,11 @@ void ct_source_close_pipes(CtSourceOpened *opened);
 /* Whether the files are pipes. */
 gboolean ct_source_has_pipes(const CtSourceOpened *opened, const CtParams *given,
                              gboolean *has_pipes, GError **error);
+/* Reads long files by a sample of their packets, if that stands for all: sets opened->ahead. Else,
+ * all is as before, but the searches have to go back to their beginnings (source-sample.c). */
+void ct_source_open_long(CtSourceOpened *opened, const CtParams *given, const CtAheadSizes *sizes);
+/* Calls `place`. */
+gboolean ct_source_place(gconstpointer recording, CtPacket *packet, guint64 *counts);
 /* Calls `order`, and checks what it has set. */
 gboolean ct_source_order(CtRecording *recording, const CtParams *given, GError **error);
 

@@ -3,6 +3,7 @@
 #include "cornerturn/kit/source.h"
 
 #include "file-names.h"
+#include "packets-chain.h"
 #include "reserved.h"
 #include "source-private.h"
 
@@ -117,11 +118,29 @@ new_scan(CtRecording *recording, guint i, gint64 limit, const CtPacketFormat *fo
                                              recording->self, file->header, error);
 }
 
-/* Whether packets are found only as they are wanted. */
+/* Whether packets are found only when the recording is ordered, or later. */
 static gboolean
 is_late(const CtSource *source)
 {
-    return source->is_lane_a_file && !source->find && !source->next;
+    return (source->is_lane_a_file || source->place) && !source->find && !source->next;
+}
+
+/* Finds all packets of the files. */
+static gboolean
+search_files(CtRecording *recording, GError **error)
+{
+    CtPackets *packets = recording->packets;
+    CtPacketChain chain = {.scans = ((CtSourceOpened *)recording)->scans,
+                           .n_scans = recording->n_files};
+    GError *failure = NULL;
+    ct_packet_chain_seek(&chain, 0, &failure);
+    if (!failure)
+        ct_packet_chain_more(&chain, packets, packets->packets, G_MAXUINT, &failure);
+    if (!failure)
+        return TRUE;
+    explain(recording, &recording->files[chain.at], &failure);
+    g_propagate_error(error, failure);
+    return FALSE;
 }
 
 gboolean
@@ -217,14 +236,14 @@ arrange(CtSourceOpened *opened, const CtAheadSizes *sizes, GError **error)
 {
     CtRecording *recording = &opened->recording;
     CtPackets *packets = recording->packets;
-    const gboolean late = is_late(recording->source);
+    const gboolean is_by_lane = is_late(recording->source) && recording->source->is_lane_a_file;
     const CtAheadOf of = {.scans = opened->scans,
-                          .n_tracks = recording->n_files,
+                          .n_files = recording->n_files,
                           .n_lanes = recording->n_files,
                           .n_samples = recording->n_samples};
     GError *failure = NULL;
     packets->overlap = recording->overlap;
-    if (late && sizes)
+    if (is_by_lane && sizes)
         opened->ahead = ct_ahead_new(packets, &of, recording->max_gap, sizes, &failure);
     if (failure) {
         g_propagate_error(error, failure);
@@ -232,11 +251,16 @@ arrange(CtSourceOpened *opened, const CtAheadSizes *sizes, GError **error)
     }
     if (opened->ahead)
         return TRUE;
-    for (guint i = 0; late && i < recording->n_files; i++)
-        if (!ct_packet_scan_more(opened->scans[i], packets, packets->packets, G_MAXUINT, error))
-            return FALSE;
+    if (is_by_lane && !search_files(recording, error))
+        return FALSE;
     return ct_packets_arrange(packets, recording->n_lanes, recording->n_samples, recording->max_gap,
                               error);
+}
+
+gboolean
+ct_source_place(gconstpointer recording, CtPacket *packet, guint64 *counts)
+{
+    return ((const CtRecording *)recording)->source->place(recording, packet, counts);
 }
 
 gboolean
@@ -297,9 +321,12 @@ ct_source_open_ahead(const CtSource *source, const CtParams *given, const CtAhea
         !(has_pipes ? ct_source_open_pipes(opened, given, sizes ? sizes : &ct_ahead_sizes, error)
                     : open_files(opened, error)))
         return NULL;
+    const gboolean is_placed = is_late(source) && !source->is_lane_a_file;
+    if (is_placed && sizes && !has_pipes)
+        ct_source_open_long(opened, given, sizes);
     if (opened->ahead)
         return g_steal_pointer(&recording);
-    if (!ct_source_order(recording, given, error))
+    if ((is_placed && !search_files(recording, error)) || !ct_source_order(recording, given, error))
         return NULL;
     ct_source_note_packets(opened);
     if (!arrange(opened, sizes, error))

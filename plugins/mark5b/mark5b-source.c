@@ -241,6 +241,8 @@ order(CtRecording *files, const CtParams *given, GError **error)
         .packets = files->packets,
         .n_threads = 1,
         .n_samples = MARK5B_PAYLOAD_BYTES * 8 / (bits * n_channels),
+        .is_sample = files->is_sample,
+        .frame_bytes = MARK5B_FRAME_BYTES,
     };
     if (!set_seconds(files, given, error) || !vdif_clock_find_rate(clock, given, error) ||
         !check_fractions(clock, fractions, error))
@@ -249,6 +251,7 @@ order(CtRecording *files, const CtParams *given, GError **error)
     const VdifHeader like = {
         .edv = VDIF_MARK5B, .bits = (guint)bits, .n_channels = (guint)n_channels};
     vdif_decoder_init(&recording->decoder, &like);
+    files->needs_all = clock->needs_all;
     files->n_lanes = 1;
     files->n_samples = clock->n_samples;
     files->max_gap = (gint64)MIN(max_gap * (gdouble)clock->rate, 0x1p61);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """vdif.source: real recordings against the field's reader, made recordings and damaged ones."""
 import json
+import subprocess
 import unittest
 
 import numpy as np
@@ -448,6 +449,39 @@ class Made(Recording):
                 error = self.fail(path, source)
                 self.assertTrue(error.startswith("graph.yaml:"), error)
                 self.assertTrue(error.endswith(ending), error)
+
+    def test_long(self):
+        """80000 frames are opened by a sample of them. Two files are one recording, of which frames
+        are lost and late; a part of the time is a part of it."""
+        n, second, samples, random = 40000, 1000, 32, np.random.default_rng(1)
+        codes = random.integers(0, 4, (n, 2, samples))
+        values = LEVELS[2][codes]
+        frames = [make_frame(pack(codes[i, thread], 2), i % second, 14363767 + i // second, thread)
+                  for i in range(n) for thread in (0, 1)]
+        places = random.choice(np.arange(50, 2 * n - 50, 100), 200, replace=False)
+        for i in places[:100]:
+            frames[i] = b""
+            values[i // 2, i % 2] = 0
+        for i in places[100:]:
+            frames[i], frames[i + 9] = frames[i + 9], frames[i]
+        values = values.transpose(0, 2, 1).reshape(-1, 2)
+        paths = [f"long.{i}.vdif" for i in (0, 1)]
+        for path, half in zip(paths, (frames[:2 * 12345], frames[2 * 12345:])):
+            (self.folder / path).write_bytes(b"".join(half))
+        array, counts, beside = self.decode("long.*.vdif")
+        np.testing.assert_array_equal(array, values)
+        self.assertEqual(beside["sample_rate"], samples * second)
+        del counts["reordered"]
+        self.assertEqual(counts, {"packets": 2 * n - 100, "missing": 100})
+        graph = {"start": "2014-06-16T05:56:29.5Z", "stop": "2014-06-16T05:56:31Z", "stages": {
+            "sky": {"stage": "vdif.source", "path": paths},
+            "out": {"stage": "file.sink", "from": "sky", "path": "part.npy"}}}
+        (self.folder / "part.yaml").write_text(json.dumps(graph))
+        subprocess.run([graphs.COMMAND, "run", "--quiet", "part.yaml"], cwd=self.folder, check=True,
+                       timeout=120)
+        rate = samples * second
+        np.testing.assert_array_equal(np.load(self.folder / "part.npy"),
+                                      values[45 * rate // 2:24 * rate])
 
 
 if __name__ == "__main__":

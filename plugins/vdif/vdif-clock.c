@@ -33,25 +33,57 @@ is_in_order(const Tail *tail)
     return (tail->last & VDIF_NUMBER_MASK) == 0 || tail->before == tail->last - 1;
 }
 
+/* In a sample, frames that are farther apart than this do not follow one another. */
+enum { APART_FRAMES = 32 };
+
+static gboolean
+is_apart(const VdifClock *clock, guint i)
+{
+    const CtPacket *frame = vdif_clock_frame(clock, i);
+    return clock->is_sample && i > 0 &&
+           (frame[0].file != frame[-1].file ||
+            frame[0].offset - frame[-1].offset > APART_FRAMES * (gint64)clock->frame_bytes);
+}
+
+static void
+forget_tails(const VdifClock *clock, Tail *tails)
+{
+    for (guint lane = 0; lane < clock->n_threads; lane++)
+        tails[lane] = (Tail){-1, -1};
+}
+
+/* What changes of second tell. */
+typedef struct {
+    gint64 counted;       /* frames per second; 0: unknown */
+    gint64 most;          /* the largest number of any change; 0: there is none */
+    gboolean is_repeated; /* changes of several seconds have this number, and none has another */
+} Changes;
+
 /* Collects the numbers of frames per second, k + 1 for each change of second where frames k − 1 and
  * k of a thread are followed by number 0 of the next second. If a frame was lost there, the number
  * is too small, never too large; a damaged header gives no number. `ends` gets the same numbers for
- * the last frames of threads, as if a change of second followed. */
-static void
+ * the last frames of threads, as if a change of second followed. Returns whether the changes are
+ * those of several seconds. */
+static gboolean
 count_frames_of_seconds(const VdifClock *clock, GArray *changes, GArray *ends)
 {
     g_autofree Tail *tails = g_new(Tail, clock->n_threads);
-    for (guint lane = 0; lane < clock->n_threads; lane++)
-        tails[lane] = (Tail){-1, -1};
+    gint64 first = G_MAXINT64, last = G_MININT64; /* the seconds that begin at changes */
+    forget_tails(clock, tails);
     for (guint i = 0; i < clock->packets->packets->len; i++) {
         const CtPacket *frame = vdif_clock_frame(clock, i);
+        if (is_apart(clock, i))
+            forget_tails(clock, tails);
         Tail *tail = &tails[frame->lane];
         if (frame->stamp == tail->last)
             continue;
         const gint64 number = (tail->last & VDIF_NUMBER_MASK) + 1;
         const gint64 next = (tail->last >> VDIF_NUMBER_BITS) + 1;
-        if (tail->last >= 0 && frame->stamp == next << VDIF_NUMBER_BITS && is_in_order(tail))
+        if (tail->last >= 0 && frame->stamp == next << VDIF_NUMBER_BITS && is_in_order(tail)) {
             g_array_append_val(changes, number);
+            first = MIN(first, next);
+            last = MAX(last, next);
+        }
         *tail = (Tail){frame->stamp, tail->last};
     }
     for (guint lane = 0; lane < clock->n_threads; lane++) {
@@ -59,6 +91,7 @@ count_frames_of_seconds(const VdifClock *clock, GArray *changes, GArray *ends)
         if (tails[lane].last >= 0 && is_in_order(&tails[lane]))
             g_array_append_val(ends, number);
     }
+    return last > first;
 }
 
 static guint
@@ -70,22 +103,34 @@ count_beyond(const VdifClock *clock, gint64 frame_rate)
     return n;
 }
 
-/* Frames per second from the changes of second; 0: unknown. The largest number counts, as smaller
+/* Finds the frames per second from the changes of second. The largest number counts, as smaller
  * ones are due to lost frames, if another change or the end of a thread confirms it, or if there
  * are only two changes. It is rejected if as many frames as there are changes have a number beyond
  * it. */
-static gint64
+static Changes
 find_frame_rate(const VdifClock *clock)
 {
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(gint64));
     g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(gint64));
-    count_frames_of_seconds(clock, changes, ends);
+    const gboolean are_several = count_frames_of_seconds(clock, changes, ends);
     if (changes->len == 0)
-        return 0;
+        return (Changes){0};
     g_array_sort(changes, compare_numbers);
     const gint64 most = g_array_index(changes, gint64, changes->len - 1);
-    const guint agree = count_equal(changes, most) + count_equal(ends, most);
-    return (agree > 1 || changes->len == 2) && count_beyond(clock, most) < changes->len ? most : 0;
+    const guint same = count_equal(changes, most), agree = same + count_equal(ends, most);
+    const gboolean is_it =
+        (agree > 1 || changes->len == 2) && count_beyond(clock, most) < changes->len;
+    return (Changes){is_it ? most : 0, most, are_several && same == changes->len};
+}
+
+/* Whether all frames might decide another rate than a sample has, or that the rate is wrong. */
+static gboolean
+may_be_another(const VdifClock *clock, const Changes *changes, gboolean is_counted)
+{
+    const gint64 frame_rate = clock->rate / clock->n_samples;
+    const guint beyond = count_beyond(clock, frame_rate);
+    return is_counted ? !changes->is_repeated || beyond > 0
+                      : changes->most > frame_rate || beyond > clock->packets->packets->len / 64;
 }
 
 /* The most frames of a second that their numbers can count. */
@@ -133,10 +178,12 @@ gboolean
 vdif_clock_find_rate(VdifClock *clock, const CtParams *given, GError **error)
 {
     const gint64 n_samples = clock->n_samples;
-    const gint64 counted = find_frame_rate(clock);
+    const Changes changes = find_frame_rate(clock);
+    const gint64 counted = changes.counted;
     if (!find_given_rate(clock, given, &clock->rate, error))
         return FALSE;
-    if (clock->rate == 0)
+    const gboolean is_counted = clock->rate == 0;
+    if (is_counted)
         clock->rate = counted * n_samples;
     if (clock->rate == 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
@@ -156,6 +203,7 @@ vdif_clock_find_rate(VdifClock *clock, const CtParams *given, GError **error)
                     clock->path, clock->rate, frame_rate - 1, beyond, n);
         return FALSE;
     }
+    clock->needs_all |= clock->is_sample && may_be_another(clock, &changes, is_counted);
     drop_beyond(clock, frame_rate);
     return TRUE;
 }
@@ -241,6 +289,19 @@ common_distance(const VdifClock *clock, const gint64 *distances, guint lane, gin
     return agree > 1 && agree * 2 > sorted->len ? (median + half) / second * second : 0;
 }
 
+/* Whether more than a few frames of a lane are far from the others. */
+static gboolean
+is_scattered(const VdifClock *clock, const gint64 *distances, guint lane, gint64 far)
+{
+    guint n = 0, n_far = 0;
+    for (guint i = 0; i < clock->packets->packets->len; i++)
+        if (vdif_clock_frame(clock, i)->lane == lane) {
+            n++;
+            n_far += ABS(distances[i]) > far;
+        }
+    return n_far > n / 16;
+}
+
 /* Some samplers write a wrong second in some threads, always off by the same amount. If most frames
  * of a thread are farther than `max_gap` from the others, all at one distance, the whole thread is
  * corrected. Stamps count frames. */
@@ -250,6 +311,7 @@ mend_seconds(VdifClock *clock, gint64 second, gint64 base, gint64 far)
     g_autofree gint64 *distances = measure_distances(clock, base, far);
     for (guint lane = 0; lane < clock->n_threads; lane++) {
         const gint64 wrong = common_distance(clock, distances, lane, second);
+        clock->needs_all |= clock->is_sample && is_scattered(clock, distances, lane, far);
         if (ABS(wrong) <= far)
             continue;
         clock->wrong[lane] = wrong;

@@ -17,6 +17,9 @@ typedef struct {
     gint64 rate;        /* samples per second; set by vdif_clock_find_rate */
     gint64 second;      /* Unix seconds of sample 0; set by vdif_clock_count_samples */
     gint64 *wrong;      /* [thread] the frames by which its seconds are wrong; the same */
+    gsize frame_bytes;  /* of each frame, of a sample */
+    gboolean is_sample; /* packets are a sample of a long recording (CtRecording.is_sample), */
+    gboolean needs_all; /* which does not clearly decide what all packets decide; set by both */
 } VdifClock;
 
 void vdif_clock_clear(VdifClock *clock);

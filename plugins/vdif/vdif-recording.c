@@ -99,6 +99,13 @@ is_believed(const Lane *lane, guint most)
     return lane->n * 16 > most && (lane->n > 1 || most <= 3);
 }
 
+/* Whether a sample of the frames shows clearly that a lane is ignored, or that it is not. */
+static gboolean
+is_clear(const Lane *lane, guint most)
+{
+    return is_believed(lane, most) ? (guint64)lane->n * 4 > most : (guint64)lane->n * 64 <= most;
+}
+
 /* Orders lanes by thread, then by station. */
 static gint
 compare_threads(gconstpointer a, gconstpointer b)
@@ -110,12 +117,15 @@ compare_threads(gconstpointer a, gconstpointer b)
 
 /* Chooses the lanes of thread `id`, or all, without those that are ignored. */
 static void
-choose_lanes(const GArray *lanes, gint64 id, GArray *chosen)
+choose_lanes(VdifClock *clock, const GArray *lanes, gint64 id, GArray *chosen)
 {
     const guint most = fullest(lanes, id);
     for (guint i = 0; i < lanes->len; i++) {
         const Lane *lane = &g_array_index(lanes, Lane, i);
-        if ((id < 0 || (lane->lane & 1023) == id) && is_believed(lane, most))
+        if (id >= 0 && (lane->lane & 1023) != id)
+            continue;
+        clock->needs_all |= clock->is_sample && !is_clear(lane, most);
+        if (is_believed(lane, most))
             g_array_append_val(chosen, *lane);
     }
 }
@@ -146,7 +156,7 @@ check_few_frames(const VdifRecording *recording, const GArray *chosen, GError **
 }
 
 static gboolean
-find_lanes(const VdifRecording *recording, gboolean is_said, const CtParams *given, GArray *chosen,
+find_lanes(VdifRecording *recording, gboolean is_said, const CtParams *given, GArray *chosen,
            GError **error)
 {
     g_autoptr(GArray) lanes = count_lanes(recording);
@@ -158,11 +168,11 @@ find_lanes(const VdifRecording *recording, gboolean is_said, const CtParams *giv
                                    "wants threads of %s, but is given %" G_GINT64_FORMAT
                                    ", of which it has no frame",
                                    recording->clock.path, id);
-        choose_lanes(lanes, id, chosen);
+        choose_lanes(&recording->clock, lanes, id, chosen);
     }
     if (n_ids > 0)
         return TRUE;
-    choose_lanes(lanes, -1, chosen);
+    choose_lanes(&recording->clock, lanes, -1, chosen);
     if (is_said)
         g_array_sort(chosen, compare_threads);
     return check_few_frames(recording, chosen, error);
@@ -205,6 +215,8 @@ vdif_recording_order(CtRecording *files, const CtParams *given, GError **error)
     g_assert(!vdif_header_parse(files->files[0].header, recording->bits, &recording->header));
     clock->path = files->files[0].path;
     clock->packets = files->packets;
+    clock->is_sample = files->is_sample;
+    clock->frame_bytes = files->files[0].packet_bytes;
     clock->n_samples = recording->header.n_samples;
     clock->header_rate = recording->header.rate;
     const CtStream *said = files->files[0].said;
@@ -215,6 +227,7 @@ vdif_recording_order(CtRecording *files, const CtParams *given, GError **error)
         return FALSE;
     vdif_clock_count_samples(clock, max_gap);
     vdif_decoder_init(&recording->decoder, &recording->header);
+    files->needs_all = clock->needs_all;
     files->n_lanes = clock->n_threads;
     files->n_samples = clock->n_samples;
     files->max_gap = (gint64)MIN(max_gap * (gdouble)clock->rate, 0x1p61);

@@ -472,7 +472,7 @@ narrow_order(CtRecording *recording, const CtParams *given, GError **error)
 static gboolean
 newer_order(CtRecording *recording, const CtParams *given, GError **error)
 {
-    recording->reserved[5] = 1;
+    recording->reserved[4] = 1;
     return toy_order(recording, given, error);
 }
 

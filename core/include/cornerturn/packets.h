@@ -49,8 +49,8 @@ typedef enum {
     CT_PACKETS_STRAY,     /* packets of a lane that is not read */
     CT_PACKETS_MISTIMED,  /* packets with a wrong stamp: far from all others, off the grid, or
                              contradicted by their place in the file, as are those of long recordings
-                             (CtSource.is_lane_a_file) that stand so far behind later ones that their
-                             samples were given already */
+                             (CtSource.is_lane_a_file and CtSource.place) that stand so far behind
+                             later ones that their samples were given already */
     CT_PACKETS_N_COUNTS
 } CtPacketCount;
 

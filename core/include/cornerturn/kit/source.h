@@ -80,7 +80,10 @@ typedef struct {
     gint64 overlap;      /* samples at the end of each packet that come again in the next one */
     const char *chosen;  /* the axis whose indices are others than those of PATH.json, which then
                             says nothing of it; NULL: none */
-    guint64 reserved[6]; /* 0 */
+    gboolean is_sample;  /* set by the kit: `order` is given a sample of the packets of a long
+                            recording (CtSource.place) */
+    gboolean needs_all;  /* `order` sets it if all packets might decide what the sample does not */
+    guint64 reserved[5]; /* 0 */
 } CtRecording;
 
 /* The part of a packet that goes into a block. */
@@ -143,10 +146,17 @@ struct CtSource {
     /* Frees what the plugin's struct has, which may be half made. NULL: nothing. */
     void (*clear)(gpointer self);
 
-    /* Sets lane and stamp of a packet as `order` has set those of the recording's first packets,
-     * which were all that it was given: recordings are then read without an index of all packets,
-     * and from pipes. FALSE: the packet is not used, and has been counted. Of a lane that `order`
-     * has not seen, the packet gets n_lanes. NULL: `order` needs all packets. */
+    /* Sets lane and stamp of a packet as `order` has set those that it was given. FALSE: the packet
+     * is not used, and has been counted. Of a lane that `order` has not seen, the packet gets
+     * n_lanes. NULL: `order` needs all packets.
+     *
+     * With it, recordings are read from pipes, where `order` is given the first packets. Without a
+     * `find` and a `next`, they are also read without an index of all packets, if they have more
+     * than 65536 packets and no PATH.json: `order` is then given a sample, which is the first 8
+     * MiB, both ends of each file, 32 places in between and 4 where stamps jump most. If it fails
+     * or sets needs_all, or if at one of the places packets of a lane are missing, others have been
+     * added, or the time is not that of all packets before it, `clear` and `begin` are called, and
+     * `order` is given all packets, which are then arranged by an index. */
     gboolean (*place)(const CtRecording *recording, CtPacket *packet, guint64 *counts);
     /* As `find`, packet by packet: finds the packet at byte *at of file number `file`, and moves
      * *at behind its last byte, beyond the end of the file if that cuts it off. Sets `offset`, and
