@@ -123,6 +123,13 @@ ct_params_has(const CtParams *params, const char *name)
     return entry ? entry->has : 0;
 }
 
+gboolean
+ct_params_is_time(const CtParams *params, const char *name)
+{
+    const Entry *entry = find_entry(params, name, KIND(INT));
+    return entry && entry->has && entry->cells->len > 0 && CELL(entry, 0)->time.value != 0;
+}
+
 guint
 ct_params_count(const CtParams *params, const char *name)
 {
