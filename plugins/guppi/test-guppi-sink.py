@@ -230,6 +230,16 @@ class Sink(recordings.RecordingTest):
                     self.check_same(source)
                     self.check_same({**source, "block": {"time": 11}, "channels": "subband"})
 
+    def test_inspect(self):
+        """What the sink refuses is no parameter."""
+        for stage, is_there in (("guppi.sink", False), ("vdif.sink", False), ("uvh5.sink", False),
+                                ("file.sink", True)):
+            said = subprocess.run([graphs.COMMAND, "inspect", stage], capture_output=True, text=True,
+                                  check=True).stdout
+            if "not in this build" not in said:
+                self.assertEqual("rotate_bytes" in said, is_there, stage)
+                self.assertIn("rotate_samples", said)
+
     def test_beside_lost(self):
         """Blocks that are lost are invalid, at the end of the stream too."""
         self.put_all()
@@ -381,8 +391,7 @@ class Sink(recordings.RecordingTest):
                  "parameter 'rotate_time': wants whole blocks of 10 samples (block_samples), but is "
                  "given 16 samples"),
                 ("ci8", [("time", 50), channels, pair], {"rotate_bytes": "1 MB"},
-                 "parameter 'rotate_bytes': wants whole blocks in a file: give rotate_samples or "
-                 "rotate_time"),
+                 "stage 'guppi.sink' has no parameter 'rotate_bytes'"),
                 ("ci8", [("time", 50), channels, pair], {"instrument": "it's"},
                  "parameter 'instrument': wants ASCII without ', of at most 68 bytes, but is given "
                  "'it's'")):

@@ -409,7 +409,7 @@ class Sink(graphs.GraphTest):
                 ("wants the input 'weights'", changed("out", **{"from": "c"}), {}),
                 ("wants a phase centre", changed("out", tracked=True), {}),
                 ("wants a stream whose length is known", changed("in", samples=None), {}),
-                ("wants 'rotate_samples' or 'rotate_time'",
+                ("has no parameter 'rotate_bytes'",
                  changed("out", rotate_bytes=100000, path="v-%i.uvh5"), {}),
                 ("of at least 1 ms", changed("c", integration=1), {}),
                 ("a weight is", changed("out", spectra=499), {})):

@@ -14,7 +14,7 @@ static const char *const mounts[] = {"fixed", "alt-az", "equatorial", "phased",
                                      "x-y",   "other",  NULL};
 
 static const CtParam params[] = {
-    CT_SINK_PARAMS("the UVH5 file"),
+    CT_SINK_PARAMS_WHOLE("the UVH5 file"),
     UVH5_ORIENTATION_PARAMS,
     {.name = "tracked",
      .kind = CT_PARAM_BOOL,
@@ -80,10 +80,6 @@ static gboolean
 check_length(const CtNode *node, GError **error)
 {
     const gint time = ct_stream_axis(&node->inputs[0], "time");
-    if (ct_params_has(node->params, "rotate_bytes"))
-        return ct_params_error(node->params, "rotate_bytes", error,
-                               "wants 'rotate_samples' or 'rotate_time' in its place: UVH5 files "
-                               "have room for a number of integrations");
     if (node->inputs[0].axes[time].length >= 0 || ct_params_has(node->params, "rotate_samples") ||
         ct_params_has(node->params, "rotate_time"))
         return TRUE;

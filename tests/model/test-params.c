@@ -266,6 +266,8 @@ test_samples(void)
             g_assert_cmpint(ct_params_int(params, "length"), ==, cases[i].n);
     }
     g_autoptr(CtParams) params = parse("{ n_taps: 1 }", NULL);
+    g_assert_true(ct_params_knows(params, "length"));
+    g_assert_false(ct_params_knows(params, "width"));
     g_assert_true(ct_params_count_samples(params, NULL, NULL));
 }
 

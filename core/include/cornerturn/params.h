@@ -64,6 +64,8 @@ typedef struct CtParams CtParams;
 CT_EXPORT void ct_params_use(const CtParams *params, const char *name);
 /* Whether the parameter has a value, from the graph or by default. */
 CT_EXPORT gboolean ct_params_has(const CtParams *params, const char *name);
+/* Whether the stage's table has the parameter: for code that serves several tables. */
+CT_EXPORT gboolean ct_params_knows(const CtParams *params, const char *name);
 /* Whether the graph gives a number of samples (CT_PARAM_SAMPLES) as a time. */
 CT_EXPORT gboolean ct_params_is_time(const CtParams *params, const char *name);
 /* The number of items of a list or of rows of a table; 1 for a single value, 0 without a value. */
