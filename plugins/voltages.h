@@ -112,10 +112,6 @@ voltages_check_rotation(const CtParams *given, const CtStream *stream, gint64 n,
                         const char *param, GError **error)
 {
     static const char *const names[] = {"rotate_samples", "rotate_time"};
-    if (ct_params_has(given, "rotate_bytes"))
-        return ct_params_error(given, "rotate_bytes", error,
-                               "wants whole %s in a file: give rotate_samples or rotate_time",
-                               pieces);
     for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
         if (!ct_params_has(given, names[i]))
             continue;

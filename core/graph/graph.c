@@ -131,6 +131,7 @@ ct_graph_node_free(CtGraphNode *node)
     g_free(node->node.input_layouts);
     g_free(node->node.output_layouts);
     ct_params_free((CtParams *)node->node.params);
+    g_clear_pointer(&node->facts.stations, ct_labels_unref);
     g_free(node->from);
     g_free(node);
 }
@@ -535,6 +536,7 @@ ct_graph_new(const CtConfig *config, CtRegistry *registry, gboolean reads_pipes,
             graph_node_new(config, g_ptr_array_index(config->stages, i), registry, error);
         if (!node)
             return NULL;
+        ct_observe_node(graph->observation, node);
         g_ptr_array_add(graph->nodes, node);
     }
     for (guint i = 0; i < graph->nodes->len; i++) {

@@ -21,6 +21,7 @@ typedef struct {
                     is lost: the planner inserts the conversion. */
     const CtConfigStage *config; /* the node in the configuration, for messages and wishes */
     CtGraphFrom *from;           /* [node.n_inputs] */
+    CtGraphFacts facts;          /* for the stage: the graph's observation, the node's labels */
     gboolean begins_late;        /* the stream of a source begins after the graph's `start` */
     gboolean ends_early;         /* it ends before `stop` */
 } CtGraphNode;

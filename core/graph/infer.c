@@ -3,6 +3,7 @@
  * result. */
 #include "graph.h"
 #include "model/clock.h"
+#include "model/node-params.h"
 #include "model/unknown.h"
 #include "plugin-call.h"
 #include "stream-check.h"
@@ -235,10 +236,21 @@ fill_observation(CtNode *node)
     }
 }
 
+/* The first input along time, whose samples parameters count; NULL: there is none. */
+static const CtStream *
+find_counted(const CtNode *node)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].type != CT_TYPE_NONE && ct_node_input_streams(node, i))
+            return &node->inputs[i];
+    return NULL;
+}
+
 gboolean
 ct_node_infer(CtNode *node, GError **error)
 {
-    if (!ct_call_infer(node, error))
+    if (!ct_params_count_samples(node->params, find_counted(node), error) ||
+        !ct_call_infer(node, error))
         return FALSE;
     const CtFootprint *footprint = &node->footprint;
     g_autofree char *fault = ct_footprint_find_fault(footprint);

@@ -367,6 +367,20 @@ name_stations(const CtGraphNode *node, CtAxis *axis, const CtObservation *observ
     return TRUE;
 }
 
+void
+ct_observe_node(CtObservation *observation, CtGraphNode *node)
+{
+    const CtValue *list =
+        node->config->labels ? ct_value_get(node->config->labels, "station") : NULL;
+    const guint n = list ? list->items->len : 0;
+    g_autofree const char **names = g_new(const char *, n + 1);
+    for (guint i = 0; i < n; i++)
+        names[i] = ((const CtValue *)list->items->pdata[i])->text;
+    node->facts.observation = observation;
+    node->facts.stations = n > 0 ? ct_labels_new(names, n) : NULL;
+    node->node.graph = &node->facts;
+}
+
 gboolean
 ct_observe_source(CtObservation *observation, CtGraphNode *node, GError **error)
 {

@@ -7,6 +7,9 @@
 /* Reads the two keys. *observation is NULL if the graph has neither. */
 gboolean ct_observe_read(const CtConfig *config, CtObservation **observation, GError **error);
 
+/* Tells the node's stage what the graph says; the node takes no reference of `observation`. */
+void ct_observe_node(CtObservation *observation, CtGraphNode *node);
+
 /* Completes the descriptions of a source's outputs: what the graph says takes the place of what the
  * source has found, and the elements of the axes station and pol get their names, unless the source
  * has named them. Every error names file, line, column and node. */

@@ -122,10 +122,9 @@ ct_call_infer(CtNode *node, GError **error)
         node->name != given.name || node->stage != given.stage || node->params != given.params ||
         node->n_inputs != given.n_inputs || node->inputs != given.inputs ||
         node->n_outputs != given.n_outputs || node->outputs != given.outputs ||
-        node->input_layouts != given.input_layouts || node->output_layouts != given.output_layouts;
-    const char *fault = changed                    ? "puts others in the place of ports"
-                        : CT_RESERVED_IS_SET(node) ? CT_UNKNOWN_FAULT
-                                                   : NULL;
+        node->input_layouts != given.input_layouts ||
+        node->output_layouts != given.output_layouts || node->graph != given.graph;
+    const char *fault = changed ? "puts others in the place of ports" : NULL;
     const CtFootprint footprint = node->footprint;
     const gboolean seeks = node->seeks;
     *node = given;

@@ -118,7 +118,7 @@ check_param(const CtCheck *check, const CtParam *param, GError **error)
     static const char *const of_graphs[] = {"stage", "from",   "backend", "variant",
                                             "block", "reread", NULL};
     const guint known = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_TABLE | CT_PARAM_RANGED |
-                        CT_PARAM_WRITTEN | CT_PARAM_LIVE | CT_PARAM_PIPE;
+                        CT_PARAM_WRITTEN | CT_PARAM_LIVE | CT_PARAM_PIPE | CT_PARAM_SAMPLES;
     g_autofree char *field = g_strdup_printf("params '%s'", param->name);
     if (!ct_check_name(check, field, param->name, "", error) ||
         !ct_check_remark(check, field, param->help, error) ||
@@ -130,6 +130,9 @@ check_param(const CtCheck *check, const CtParam *param, GError **error)
     if ((guint)param->kind > CT_PARAM_AXIS)
         return ct_check_refuse_row(
             check, error, field, "wants a kind of CtParamKind, but is given %d", (int)param->kind);
+    if (param->flags & CT_PARAM_SAMPLES &&
+        (param->kind != CT_PARAM_INT || param->flags & (CT_PARAM_LIST | CT_PARAM_TABLE)))
+        return ct_check_refuse(check, error, field, "CT_PARAM_SAMPLES is for single integers");
     if (param->flags & ~known || (param->flags & CT_PARAM_LIST && param->flags & CT_PARAM_TABLE))
         return ct_check_refuse_row(check, error, field,
                                    "wants flags of CtParamFlags, but is given 0x%x",

@@ -40,6 +40,8 @@ append_time(GString *line, const CtStream *stream)
                     rate >= 1 ? "Hz" : "s");
     if (stream->axes[time].length >= 0)
         append_quantity(line, "%s", (gdouble)stream->axes[time].length / rate, "s");
+    else
+        append_item(line, "without a known end");
     g_autofree char *utc = ct_stream_utc(stream, stream->start);
     if (utc)
         g_string_append_printf(line, " from %s", utc);

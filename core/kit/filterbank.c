@@ -115,6 +115,22 @@ ct_channels_init(CtChannels *channels, const CtStream *stream, gboolean is_desce
 }
 
 void
+ct_channels_warn(const CtChannels *channels, const CtNode *node)
+{
+    gdouble least = INFINITY, largest = -INFINITY;
+    for (gint64 i = 0; i < channels->n; i++) {
+        least = MIN(least, channels->frequencies[i]);
+        largest = MAX(largest, channels->frequencies[i]);
+    }
+    if (!node->inputs[0].has_frequency && least <= 0)
+        ct_params_warn(node->params, NULL,
+                       "the stream does not know its frequency of the sky: the file has channels "
+                       "from %.6g to %.6g MHz; 'centre_frequency' of its source gives it, or "
+                       "'first_frequency' of one of real samples",
+                       least / 1e6, largest / 1e6);
+}
+
+void
 ct_channels_offsets(const CtChannels *channels, gint64 subband_stride, gint64 channel_stride,
                     gint64 *offsets)
 {

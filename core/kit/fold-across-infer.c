@@ -63,6 +63,9 @@ ct_fold_infer_axis(CtNode *node, const CtFold *fold, GError **error)
         return FALSE;
     if (!axis)
         return TRUE;
+    if (ct_params_is_time(node->params, fold->form.length))
+        return ct_params_error(node->params, fold->form.length, error,
+                               "wants a number of elements along '%s', but is given a time", axis);
     const CtType type = node->outputs[0].type;
     for (guint o = 0; o < node->n_outputs; o++)
         ct_stream_clear(&node->outputs[o]);

@@ -45,15 +45,13 @@ merge_clock(const char *path, CtStream *stream, const CtStream *header, GError *
                                   said);
 }
 
-/* Adds what the header says of an axis, unless PATH.json has it. */
+/* Adds what the header says of the coordinates and lanes of an axis, unless PATH.json has it. */
 static gboolean
 merge_axis(const char *path, const CtStream *stream, CtAxis *axis, const CtAxis *header,
            GError **error)
 {
     CtCoordinate *has = &axis->coordinate;
     const CtCoordinate *from = &header->coordinate;
-    if (header->labels && !axis->labels)
-        ct_axis_take_labels(axis, ct_labels_ref(header->labels));
     axis->loses |= header->loses;
     if (!from->unit)
         return TRUE;
@@ -79,9 +77,14 @@ ct_sidecar_merge(const char *path, CtStream *stream, const CtStream *header, GEr
         if (of < 0 || header->axes[of].length != stream->axes[a].length)
             ct_stream_remove_axis(stream, stream->axes[a].name);
     }
-    for (guint a = 0; a < header->n_axes; a++)
-        if (ct_stream_axis(stream, header->axes[a].name) < 0)
-            ct_stream_add_axis(stream, header->axes[a].name, header->axes[a].length);
+    for (guint a = 0; a < header->n_axes; a++) {
+        const CtAxis *from = &header->axes[a];
+        if (ct_stream_axis(stream, from->name) >= 0)
+            continue; /* which has no names if PATH.json says none */
+        CtAxis *axis = ct_stream_add_axis(stream, from->name, from->length);
+        if (axis && from->labels)
+            ct_axis_take_labels(axis, ct_labels_ref(from->labels));
+    }
     for (guint a = 0; a < header->n_axes; a++) {
         CtAxis *axis = &stream->axes[ct_stream_axis(stream, header->axes[a].name)];
         if (!merge_axis(path, stream, axis, &header->axes[a], error))

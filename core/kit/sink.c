@@ -39,11 +39,22 @@ typedef struct {
 
 /* ---- rotation ---- */
 
+static const char *const rotations[] = {"rotate_time", "rotate_bytes", "rotate_samples"};
+
+/* CT_SINK_PARAMS_WHOLE leaves one of them out. */
+static gboolean
+is_given(const CtParams *given, const char *name)
+{
+    return ct_params_knows(given, name) && ct_params_has(given, name);
+}
+
 static gboolean
 rotates(const CtParams *given)
 {
-    return ct_params_has(given, "rotate_time") || ct_params_has(given, "rotate_bytes") ||
-           ct_params_has(given, "rotate_samples");
+    for (guint i = 0; i < G_N_ELEMENTS(rotations); i++)
+        if (is_given(given, rotations[i]))
+            return TRUE;
+    return FALSE;
 }
 
 /* A period in samples, as a fraction: seconds times the sample rate. */
@@ -72,17 +83,16 @@ read_time(const CtParams *given, const CtStream *stream, Rotation *rotation, GEr
 static gboolean
 read_rotation(const CtParams *given, const CtStream *stream, Rotation *rotation, GError **error)
 {
-    static const char *const names[] = {"rotate_time", "rotate_bytes", "rotate_samples"};
     const char *first = NULL;
     *rotation = (Rotation){0};
-    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-        if (!ct_params_has(given, names[i]))
+    for (guint i = 0; i < G_N_ELEMENTS(rotations); i++) {
+        if (!is_given(given, rotations[i]))
             continue;
         if (first)
-            return ct_params_error(given, names[i], error,
+            return ct_params_error(given, rotations[i], error,
                                    "wants to be the only rotation, but is given beside '%s'",
                                    first);
-        first = names[i];
+        first = rotations[i];
     }
     if (!first)
         return TRUE;
@@ -93,7 +103,7 @@ read_rotation(const CtParams *given, const CtStream *stream, Rotation *rotation,
         return ct_params_error(given, first, error, "wants files, but 'path' is a pipe");
     if (ct_params_has(given, "rotate_samples"))
         rotation->n_samples = ct_params_int(given, "rotate_samples");
-    if (ct_params_has(given, "rotate_bytes")) {
+    if (is_given(given, "rotate_bytes")) {
         const gdouble bytes = ct_params_real(given, "rotate_bytes");
         if (!(bytes >= 1 && bytes < 0x1p62))
             return ct_params_error(given, "rotate_bytes", error,

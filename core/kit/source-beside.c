@@ -184,6 +184,15 @@ leave_out(const CtRecording *recording, const CtNode *node, CtStream *said)
         ct_stream_remove_axis(said, recording->chosen);
 }
 
+/* Leaves out the axes of one element of a header that PATH.json has not. */
+static void
+leave_out_single(CtStream *header, const CtStream *said)
+{
+    for (guint a = header->n_axes; a-- > 1;)
+        if (header->axes[a].length == 1 && ct_stream_axis(said, header->axes[a].name) < 0)
+            ct_stream_remove_axis(header, header->axes[a].name);
+}
+
 /* Describes the stream by `plain` and the PATH.json of a file. */
 static gboolean
 merge(const CtSourceOpened *opened, const CtNode *node, guint i, CtStream *stream, GError **error)
@@ -195,6 +204,7 @@ merge(const CtSourceOpened *opened, const CtNode *node, guint i, CtStream *strea
     ct_stream_copy(stream, &opened->beside[i].stream);
     leave_out(recording, node, stream);
     ct_stream_copy(&header, &opened->plain);
+    leave_out_single(&header, &opened->beside[i].stream);
     header.axes[0].length = opened->beside[i].n_samples;
     for (guint a = 0; a < stream->n_axes; a++)
         if (stream->axes[a].length == 1)

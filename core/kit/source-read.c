@@ -17,14 +17,14 @@ typedef struct {
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
     guint64 counted[CT_PACKETS_N_COUNTS]; /* what the node's counters have of the packets' */
-    guint *first_lane;            /* [n_lanes] the first of `plain` of each lane of packets */
-    gint64 n_stream_lanes;        /* of the stream, which may be more than those of `plain` */
-    guint *lane_of;               /* [n_stream_lanes] its lane of packets, */
-    gint64 *like;                 /* and the first lane of the stream with the same one */
-    guint n_axes;                 /* of `plain` */
-    gint64 lanes[CT_MAX_AXES];    /* [axis of `plain`] its length if it loses data; else 1 */
-    guint positions[CT_MAX_AXES]; /* [axis of `plain`] its place in the layout */
-    guint8 *bytes;                /* [n_bytes] packets as they are in a file */
+    guint *first_lane;           /* [n_lanes] the first of `plain` of each lane of packets */
+    gint64 n_stream_lanes;       /* of the stream, which may be more than those of `plain` */
+    guint *lane_of;              /* [n_stream_lanes] its lane of packets, */
+    gint64 *like;                /* and the first lane of the stream with the same one */
+    guint n_axes;                /* of `plain` */
+    gint64 lanes[CT_MAX_AXES];   /* [axis of `plain`] its length if it loses data; else 1 */
+    gint positions[CT_MAX_AXES]; /* [axis of `plain`] its place in the layout; −1: it has none */
+    guint8 *bytes;               /* [n_bytes] packets as they are in a file */
     gsize n_bytes;
     const CtPacket *held; /* the first of the packets that `bytes` has; NULL: none */
     guint n_held;
@@ -86,7 +86,7 @@ bind_axes(Reader *reader, const CtBinding *output)
     reader->n_axes = plain->n_axes;
     for (guint i = 0; i < plain->n_axes; i++) {
         reader->lanes[i] = plain->axes[i].loses ? plain->axes[i].length : 1;
-        reader->positions[i] = (guint)ct_layout_axis(&output->layout, plain->axes[i].name);
+        reader->positions[i] = ct_layout_axis(&output->layout, plain->axes[i].name);
     }
 }
 
@@ -270,7 +270,7 @@ ct_source_work(gpointer state, const CtWork *work, GError **error)
     const gint64 begin = reader->first + out->index, end = begin + out->n_samples;
     gint64 stride[CT_MAX_AXES];
     for (guint i = 0; i < reader->n_axes; i++)
-        stride[i] = out->stride[reader->positions[i]];
+        stride[i] = reader->positions[i] < 0 ? 0 : out->stride[reader->positions[i]];
     for (guint i = 0; i < recording->n_lanes; i++) {
         guint8 *lane = find_lane(reader, out, stride, reader->first_lane[i]);
         const CtPacket *last, *packet = ct_packets_find(packets, i, begin, &last);

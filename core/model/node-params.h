@@ -36,6 +36,10 @@ void ct_params_join_warnings(const CtParams *params, const char *node, GPtrArray
 /* Warns of each parameter that the graph gives and no code has used. */
 void ct_params_warn_unused(const CtParams *params, const char *node, GPtrArray *warnings);
 
+/* Sets the parameters that are numbers of samples, and given as times, to the numbers of samples of
+ * `stream` (NULL: there is none) that last so long. The message blames the parameter. */
+gboolean ct_params_count_samples(const CtParams *params, const CtStream *stream, GError **error);
+
 /* Describes the values that a row accepts: "an integer from 1 to 64", "one of none, hamming".
  * Allocated. */
 char *ct_param_describe(const CtParam *param);

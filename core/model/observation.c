@@ -174,15 +174,39 @@ ct_position_to_geodetic(const gdouble position[3], gdouble *longitude, gdouble *
               EQUATOR * sqrt(1 - squared * pow(sin(angle), 2));
 }
 
-void
-ct_position_from_enu(const gdouble origin[3], const gdouble enu[3], gdouble position[3])
+/* The unit vectors east, north and up at a position, one per row. */
+static void
+find_axes(const gdouble origin[3], gdouble axes[3][3])
 {
     gdouble longitude, latitude, height;
     ct_position_to_geodetic(origin, &longitude, &latitude, &height);
     const gdouble sin_l = sin(longitude), cos_l = cos(longitude);
     const gdouble sin_b = sin(latitude), cos_b = cos(latitude);
-    const gdouble outwards = cos_b * enu[2] - sin_b * enu[1]; /* from the axis of the Earth */
-    position[0] = origin[0] - sin_l * enu[0] + cos_l * outwards;
-    position[1] = origin[1] + cos_l * enu[0] + sin_l * outwards;
-    position[2] = origin[2] + cos_b * enu[1] + sin_b * enu[2];
+    const gdouble rows[3][3] = {
+        {-sin_l, cos_l, 0},
+        {-sin_b * cos_l, -sin_b * sin_l, cos_b},
+        {cos_b * cos_l, cos_b * sin_l, sin_b},
+    };
+    memcpy(axes, rows, sizeof rows);
+}
+
+void
+ct_position_from_enu(const gdouble origin[3], const gdouble enu[3], gdouble position[3])
+{
+    gdouble axes[3][3];
+    find_axes(origin, axes);
+    for (guint k = 0; k < 3; k++)
+        position[k] = origin[k] + axes[0][k] * enu[0] + axes[1][k] * enu[1] + axes[2][k] * enu[2];
+}
+
+void
+ct_position_to_enu(const gdouble origin[3], const gdouble position[3], gdouble enu[3])
+{
+    gdouble axes[3][3];
+    find_axes(origin, axes);
+    for (guint i = 0; i < 3; i++) {
+        enu[i] = 0;
+        for (guint k = 0; k < 3; k++)
+            enu[i] += axes[i][k] * (position[k] - origin[k]);
+    }
 }

@@ -63,6 +63,30 @@ append_limit(GString *text, const CtParam *param, gdouble limit)
     }
 }
 
+static void
+append_range(GString *text, const CtParam *param)
+{
+    if (!(param->flags & CT_PARAM_RANGED))
+        return;
+    /* A limit that only keeps an integer from overflowing is not shown. */
+    const gdouble largest = param->kind == CT_PARAM_INT ? 1e15 : G_MAXDOUBLE;
+    const gboolean low = param->minimum > -largest, high = param->maximum < largest;
+    if (low && high) {
+        g_string_append(text, " from ");
+        append_limit(text, param, param->minimum);
+        g_string_append(text, " to ");
+        append_limit(text, param, param->maximum);
+    } else if (low) {
+        g_string_append(text, ", ");
+        append_limit(text, param, param->minimum);
+        g_string_append(text, " or more");
+    } else if (high) {
+        g_string_append(text, ", ");
+        append_limit(text, param, param->maximum);
+        g_string_append(text, " or less");
+    }
+}
+
 char *
 ct_param_describe(const CtParam *param)
 {
@@ -89,25 +113,9 @@ ct_param_describe(const CtParam *param)
         g_string_append_printf(text, "one of %s", choices);
     else
         g_string_append(text, quantity ? quantity : names[param->kind]);
-    if (!(param->flags & CT_PARAM_RANGED))
-        return g_string_free(text, FALSE);
-    /* A limit that only keeps an integer from overflowing is not shown. */
-    const gdouble largest = param->kind == CT_PARAM_INT ? 1e15 : G_MAXDOUBLE;
-    const gboolean low = param->minimum > -largest, high = param->maximum < largest;
-    if (low && high) {
-        g_string_append(text, " from ");
-        append_limit(text, param, param->minimum);
-        g_string_append(text, " to ");
-        append_limit(text, param, param->maximum);
-    } else if (low) {
-        g_string_append(text, ", ");
-        append_limit(text, param, param->minimum);
-        g_string_append(text, " or more");
-    } else if (high) {
-        g_string_append(text, ", ");
-        append_limit(text, param, param->maximum);
-        g_string_append(text, " or less");
-    }
+    append_range(text, param);
+    if (param->flags & CT_PARAM_SAMPLES)
+        g_string_append(text, ", or a time such as '1 ms'");
     return g_string_free(text, FALSE);
 }
 
@@ -163,6 +171,9 @@ read_number(const Asker *asker, const CtValue *value, Cell *cell, GError **error
     CtQuantity quantity;
     g_autoptr(GError) cause = NULL;
     if (!ct_quantity_parse(&quantity, value->text, unit, &cause)) {
+        if (param->flags & CT_PARAM_SAMPLES &&
+            ct_quantity_parse(&cell->time, value->text, "s", NULL) && cell->time.value > 0)
+            return TRUE;
         if (param->kind != CT_PARAM_QUANTITY)
             return refuse(asker, value, NULL, 0, error);
         return blame(asker, &value->place, error, "%s", cause->message);

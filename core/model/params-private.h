@@ -7,14 +7,18 @@
 
 #include <stdatomic.h>
 
-typedef union {
-    gint64 integer;
-    CtQuantity quantity; /* of a quantity or a real */
-    gboolean truth;
-    guint choice;
-    char *text;
-    CtType type;
-    CtLayout *layout;
+typedef struct {
+    union {
+        gint64 integer;
+        CtQuantity quantity; /* of a quantity or a real */
+        gboolean truth;
+        guint choice;
+        char *text;
+        CtType type;
+        CtLayout *layout;
+    };
+    CtQuantity time; /* seconds that a number of samples is given as; `integer` is 0 until
+                        ct_params_count_samples has set it. Value 0: it is a number */
 } Cell;
 
 /* The values of one row of the table. A single value is a list of one; a list is a table of one

@@ -123,6 +123,22 @@ ct_params_has(const CtParams *params, const char *name)
     return entry ? entry->has : 0;
 }
 
+gboolean
+ct_params_knows(const CtParams *params, const char *name)
+{
+    for (guint i = 0; i < params->n; i++)
+        if (g_str_equal(params->entries[i].param->name, name))
+            return TRUE;
+    return FALSE;
+}
+
+gboolean
+ct_params_is_time(const CtParams *params, const char *name)
+{
+    const Entry *entry = find_entry(params, name, KIND(INT));
+    return entry && entry->has && entry->cells->len > 0 && CELL(entry, 0)->time.value != 0;
+}
+
 guint
 ct_params_count(const CtParams *params, const char *name)
 {

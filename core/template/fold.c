@@ -4,7 +4,8 @@
 #include <cornerturn/kit/fold.h>
 
 static const CtParam params[] = {
-    {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 1, G_MAXUINT32,
+    {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED | CT_PARAM_SAMPLES, NULL, 1,
+     G_MAXUINT32,
      .help = "samples of a mean, counted from the start of the stream; the last may be short"},
     {0}};
 

@@ -3,9 +3,9 @@
 
 #include <cornerturn/kit/window.h>
 
-static const CtParam params[] = {
-    {"length", CT_PARAM_INT, CT_PARAM_RANGED, NULL, 1, 1 << 20, "5", .help = "samples of a mean"},
-    {0}};
+static const CtParam params[] = {{"length", CT_PARAM_INT, CT_PARAM_RANGED | CT_PARAM_SAMPLES, NULL,
+                                  1, 1 << 20, "5", .help = "samples of a mean"},
+                                 {0}};
 
 /* The rounding of single precision, for `cornerturn verify`. */
 static void

@@ -9,7 +9,8 @@ static const char *const overs[] = {"station", "beam", NULL};
 static const char *const types[] = {"cf32", "cf64", "ci64", NULL};
 
 static const CtParam params[] = {
-    {"integration", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 1, G_MAXUINT32,
+    {"integration", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED | CT_PARAM_SAMPLES, NULL, 1,
+     G_MAXUINT32,
      .help =
          "spectra of a visibility, counted from the start of the stream; the last may be short"},
     {"over", CT_PARAM_CHOICE, .fallback = "station", .choices = overs,

@@ -65,8 +65,9 @@ table_from_file(DelayTable *table, const CtParams *params, const CtStream *strea
 }
 
 static gboolean
-table_from_direction(DelayTable *table, const CtParams *params, GError **error)
+table_from_direction(DelayTable *table, const CtNode *node, GError **error)
 {
+    const CtParams *params = node->params;
     gdouble direction[3] = {0};
     if (ct_params_count(params, "direction") != 1)
         return ct_params_error(params, "direction", error,
@@ -75,7 +76,7 @@ table_from_direction(DelayTable *table, const CtParams *params, GError **error)
     if (!geometry_direction(params, "direction", 0, direction, error))
         return FALSE;
     gint64 n_stations = table->n_stations;
-    g_autofree gdouble *positions = geometry_positions(params, &n_stations, error);
+    g_autofree gdouble *positions = geometry_positions(node, &n_stations, error);
     if (!positions)
         return FALSE;
     table->seconds = CT_TABLE(gdouble, n_stations, "delays", error);
@@ -181,7 +182,7 @@ delay_table_new(const CtNode *node, GError **error)
     gboolean ok = has_port           ? table_from_port(table, node, error)
                   : given == ways[0] ? table_from_file(table, params, stream, n_pols, error)
                   : given == ways[1] ? table_from_list(table, params, n_pols, error)
-                                     : table_from_direction(table, params, error);
+                                     : table_from_direction(table, node, error);
     if (!ok)
         return NULL;
     for (gint64 i = 0; i < delay_table_length(table); i++)

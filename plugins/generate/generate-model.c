@@ -291,8 +291,9 @@ set_key(GenerateModel *model, const CtParams *params)
 }
 
 GenerateModel *
-generate_model_new(const CtParams *params, const CtStream *stream, GError **error)
+generate_model_new(const CtNode *node, const CtStream *stream, GError **error)
 {
+    const CtParams *params = node->params;
     g_autoptr(GenerateModel) model = g_new0(GenerateModel, 1);
     model->type = stream->type;
     model->is_complex = ct_type_info(stream->type)->is_complex;
@@ -323,7 +324,7 @@ generate_model_new(const CtParams *params, const CtStream *stream, GError **erro
             return NULL;
         }
         gint64 n_stations = model->n_stations;
-        if (!positions && !(positions = geometry_positions(params, &n_stations, error)))
+        if (!positions && !(positions = geometry_positions(node, &n_stations, error)))
             return NULL;
     }
     if (!set_sources(model, params, stream, positions, error) ||

@@ -60,8 +60,8 @@ typedef struct {
     GenerateGap *gaps;
 } GenerateModel;
 
-/* The model of a node with `params`, whose output is `stream`. */
-GenerateModel *generate_model_new(const CtParams *params, const CtStream *stream, GError **error);
+/* The model of a node whose output is `stream`. */
+GenerateModel *generate_model_new(const CtNode *node, const CtStream *stream, GError **error);
 void generate_model_free(GenerateModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GenerateModel, generate_model_free)
 

@@ -21,7 +21,9 @@ static const CtParam generate_params[] = {
     {"subband_step", CT_PARAM_QUANTITY, .unit = "Hz",
      .help = "from a subband's centre to the next; left out: the sample rate"},
     {"n_stations", CT_PARAM_INT, CT_PARAM_RANGED, .minimum = 1, .maximum = 1 << 20,
-     .help = "left out: as many as there are positions, or no station axis"},
+     .help = "left out: as many as there are positions, or as the graph's `stations` has; without "
+             "any, no "
+             "station axis"},
     {"n_pols", CT_PARAM_INT, CT_PARAM_RANGED, .minimum = 1, .maximum = 2,
      .help = "left out: no pol axis"},
     {"samples", CT_PARAM_INT, CT_PARAM_RANGED, .minimum = 0, .maximum = 0x1p62,
@@ -86,8 +88,9 @@ uses_positions(const CtParams *params, gint64 n_stations)
 }
 
 static gboolean
-set_axes(const CtParams *params, CtStream *stream, GError **error)
+set_axes(const CtNode *node, CtStream *stream, GError **error)
 {
+    const CtParams *params = node->params;
     gint64 samples = -1;
     if (ct_params_has(params, "samples") && ct_params_has(params, "duration"))
         return ct_params_error(params, "duration", error,
@@ -117,10 +120,12 @@ set_axes(const CtParams *params, CtStream *stream, GError **error)
     gint64 n_stations =
         ct_params_has(params, "n_stations") ? ct_params_int(params, "n_stations") : 0;
     if (uses_positions(params, n_stations)) {
-        g_autofree gdouble *positions = geometry_positions(params, &n_stations, error);
+        g_autofree gdouble *positions = geometry_positions(node, &n_stations, error);
         if (!positions)
             return FALSE;
     }
+    if (n_stations == 0)
+        n_stations = geometry_stations(node).n;
     if (n_stations > 0) {
         CtAxis *axis = ct_stream_add_axis(stream, "station", n_stations);
         axis->loses = ct_params_has(params, "invalid");
@@ -156,13 +161,13 @@ generate_infer(CtNode *node, GError **error)
     if (stream->has_frequency)
         stream->frequency = ct_params_real(params, frequencies[is_complex]);
 
-    if (!set_axes(params, stream, error))
+    if (!set_axes(node, stream, error))
         return FALSE;
     const CtLayout *layout = ct_params_layout(params, "layout");
     if (layout)
         node->output_layouts[0] = *layout;
 
-    g_autoptr(GenerateModel) model = generate_model_new(params, stream, error);
+    g_autoptr(GenerateModel) model = generate_model_new(node, stream, error);
     return model != NULL;
 }
 
@@ -181,7 +186,7 @@ gboolean
 generate_state_init(GenerateState *state, const CtPrepare *prepare, GError **error)
 {
     const CtBinding *output = &prepare->outputs[0];
-    state->model = generate_model_new(prepare->nodes[0].params, output->stream, error);
+    state->model = generate_model_new(&prepare->nodes[0], output->stream, error);
     if (!state->model)
         return FALSE;
     for (guint i = 0; i < GENERATE_N_AXES; i++)

@@ -11,7 +11,7 @@
 enum { USUAL_BYTES = 1 << 24, PIECE_BYTES = 1 << 20, DIRECT_BYTES = 512, TEXT_COLUMNS = 68 };
 
 static const CtParam params[] = {
-    CT_SINK_PARAMS("the recording"),
+    CT_SINK_PARAMS_WHOLE("the recording"),
     {.name = "block_samples",
      .kind = CT_PARAM_INT,
      .flags = CT_PARAM_RANGED,

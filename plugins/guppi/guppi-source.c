@@ -301,6 +301,7 @@ known(const char *text)
     return *text != '\0' ? text : NULL;
 }
 
+/* NULL: the header says nothing of the observation. */
 static CtObservation *
 observe(const GuppiHeader *header)
 {
@@ -318,7 +319,8 @@ observe(const GuppiHeader *header)
         facts.n_polarisations = 2;
         facts.polarisations = is_linear ? linear : circular;
     }
-    return ct_observation_new(&facts);
+    g_autoptr(CtObservation) made = ct_observation_new(&facts);
+    return ct_observation_equal(made, NULL) ? NULL : g_steal_pointer(&made);
 }
 
 static gint64

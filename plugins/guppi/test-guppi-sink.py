@@ -230,6 +230,34 @@ class Sink(recordings.RecordingTest):
                     self.check_same(source)
                     self.check_same({**source, "block": {"time": 11}, "channels": "subband"})
 
+    def test_beside_bare(self):
+        """The axes of one element, the observation and the labels that the stream had not, nothing
+        adds."""
+        for axes in ([("time", 70)], [("time", 70), ("station", 1)],
+                     [("time", 70), {**CHANNELS, "length": 3}],
+                     [("time", 70), ("station", 2), ("pol", 2)]):
+            with self.subTest(axes=axes):
+                self.put("ci8", axes, observation=None)
+                source = self.source()
+                path = self.folder / "in.npy.json"
+                said = json.loads(path.read_text())
+                del said["observation"]
+                path.write_text(json.dumps(said))
+                self.convert({"stage": "guppi.sink", "path": "out.raw", "block_samples": 10}, source)
+                self.check_same({"stage": "guppi.source", "path": "out.raw"})
+                self.assertNotIn("observation", self.beside("same.npy"))
+                self.assertNotIn("observation", self.beside("back.npy"))
+
+    def test_inspect(self):
+        """What the sink refuses is no parameter."""
+        for stage, is_there in (("guppi.sink", False), ("vdif.sink", False), ("uvh5.sink", False),
+                                ("file.sink", True)):
+            said = subprocess.run([graphs.COMMAND, "inspect", stage], capture_output=True, text=True,
+                                  check=True).stdout
+            if "not in this build" not in said:
+                self.assertEqual("rotate_bytes" in said, is_there, stage)
+                self.assertIn("rotate_samples", said)
+
     def test_beside_lost(self):
         """Blocks that are lost are invalid, at the end of the stream too."""
         self.put_all()
@@ -381,8 +409,7 @@ class Sink(recordings.RecordingTest):
                  "parameter 'rotate_time': wants whole blocks of 10 samples (block_samples), but is "
                  "given 16 samples"),
                 ("ci8", [("time", 50), channels, pair], {"rotate_bytes": "1 MB"},
-                 "parameter 'rotate_bytes': wants whole blocks in a file: give rotate_samples or "
-                 "rotate_time"),
+                 "stage 'guppi.sink' has no parameter 'rotate_bytes'"),
                 ("ci8", [("time", 50), channels, pair], {"instrument": "it's"},
                  "parameter 'instrument': wants ASCII without ', of at most 68 bytes, but is given "
                  "'it's'")):

@@ -6,7 +6,8 @@
 #include <cornerturn/kit/fold.h>
 
 static const CtParam params[] = {
-    {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 1, G_MAXUINT32,
+    {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED | CT_PARAM_SAMPLES, NULL, 1,
+     G_MAXUINT32,
      .help = "samples of a sum, counted from the start of the stream; the last may be short"},
     {"axis", CT_PARAM_AXIS, .fallback = "time", .help = "the axis along which elements are summed"},
     {"average", CT_PARAM_BOOL, .fallback = "false",

@@ -6,8 +6,8 @@
 #include <math.h>
 
 static const CtParam params[] = {
-    {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED, NULL, 4, G_MAXUINT32,
-     .help = "M: samples of an estimate, counted from the start of the stream"},
+    {"length", CT_PARAM_INT, CT_PARAM_REQUIRED | CT_PARAM_RANGED | CT_PARAM_SAMPLES, NULL, 4,
+     G_MAXUINT32, .help = "M: samples of an estimate, counted from the start of the stream"},
     {"averaged", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0.5, 1e9, "1",
      .help = "of powers: N d, the spectra averaged in a sample (of real voltages, half)"},
     {"sigma", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 0, 30, "3",

@@ -11,7 +11,7 @@ enum { NORM_MEAN, NORM_POWER, NORM_SUM };
 static const CtParam pointing_params[] = {
     GEOMETRY_POSITION_PARAMS,
     {"n_stations", CT_PARAM_INT, CT_PARAM_RANGED, .minimum = 1, .maximum = 1 << 20,
-     .help = "for a spiral; left out: those of the input"},
+     .help = "for a spiral; left out: those of the input, or of the graph's `stations`"},
     {"directions", CT_PARAM_REAL, CT_PARAM_TABLE,
      .help = "of the beams: " GEOMETRY_DIRECTIONS_HELP},
     {"disk", CT_PARAM_REAL, CT_PARAM_RANGED, .minimum = 0, .maximum = 1,
@@ -136,7 +136,7 @@ pointing_infer(CtNode *node, GError **error)
         n_stations = ct_params_int(params, "n_stations");
     else if (input->type != CT_TYPE_NONE && ct_stream_axis(input, "station") >= 0)
         n_stations = ct_stream_length(input, "station");
-    g_autofree gdouble *positions = geometry_positions(params, &n_stations, error);
+    g_autofree gdouble *positions = geometry_positions(node, &n_stations, error);
     if (!positions)
         return FALSE;
     if (!ct_stream_add_axis(weights, "beam", n_beams) ||
@@ -176,7 +176,7 @@ pointing_prepare(CtPrepare *prepare, gpointer *state, GError **error)
                 n *= length[k];
             }
     gint64 n_stations = length[STATION];
-    g_autofree gdouble *positions = geometry_positions(params, &n_stations, error);
+    g_autofree gdouble *positions = geometry_positions(&prepare->nodes[0], &n_stations, error);
     g_autofree gdouble *directions =
         positions ? new_directions(params, &length[BEAM], error) : NULL;
     if (!directions)

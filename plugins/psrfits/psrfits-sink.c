@@ -73,6 +73,7 @@ check(CtNode *node, GError **error)
     psrfits_shape_choose(node->params, stream, &elements, &channels, &shape);
     if (!psrfits_shape_check(node->params, &shape, error))
         return FALSE;
+    ct_channels_warn(&channels, node);
     if (stream->epoch == CT_NO_EPOCH)
         ct_params_warn(node->params, NULL,
                        "the stream does not know its UTC: STT_IMJD of the file is 0");

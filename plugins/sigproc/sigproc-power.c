@@ -67,6 +67,7 @@ sigproc_power_check(CtNode *node, gboolean is_hdf5, GError **error)
         !ct_channels_init(&channels, stream, ct_params_choice(node->params, "order") == 0, error) ||
         !check_bytes(node->params, &elements, &channels, error))
         return FALSE;
+    ct_channels_warn(&channels, node);
     if (stream->epoch == CT_NO_EPOCH)
         ct_params_warn(node->params, NULL,
                        "the stream does not know its UTC: tstart of the file is 0");

@@ -391,6 +391,27 @@ class Sink(graphs.GraphTest):
                       self.fail_graph({"in": voltages, "out": {
                           "stage": "sigproc.sink", "from": "in", "path": "x.fil"}}))
 
+    def test_baseband_frequencies(self):
+        """Channels around 0 Hz, of voltages without a frequency, are told."""
+        for centre, message in ((None, "node 'out': warning: the stream does not know its frequency of "
+                                 "the sky: the file has channels from -0.5 to 0.25 MHz; "
+                                 "'centre_frequency' of its source gives it"),
+                                ("0 Hz", None), ("150 MHz", None)):
+            sky = {"stage": "generate", "sample_rate": "1 MHz", "samples": 400}
+            if centre:
+                sky["centre_frequency"] = centre
+            graph = self.write({
+                "sky": sky, "spectra": {"stage": "fft", "from": "sky", "axis": "time", "length": 4,
+                                        "shift": True},
+                "power": {"stage": "power", "from": "spectra"},
+                "out": {"stage": "sigproc.sink", "from": "power", "path": "x.fil"}})
+            done = subprocess.run([graphs.COMMAND, "check", graph], cwd=self.folder,
+                                  capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            if message:
+                self.assertIn(message, done.stderr)
+            self.assertEqual("frequency of the sky" in done.stderr, message is not None)
+
     def test_warnings(self):
         stages = self.stages(np.zeros((8, 4), "f4"), ["time", "channel"])
         del stages["in"]["epoch"]

@@ -391,7 +391,7 @@ class Sink(graphs.GraphTest):
         bad = self.folder / "bad.txt"
         bad.write_text(lines[0] + lines[1][:60] + "x" + lines[1][61:])
         for expected, stages, more in (
-                ("give 'earth_orientation', a table finals2000A", changed("out", earth_orientation=None), {}),
+                ("parameter 'dut1': wants UT1 - UTC to", changed("out", earth_orientation=None), {}),
                 ("wants to be the only one", changed("out", dut1=0.1), {}),
                 ("dut1", changed("out", earth_orientation=None, dut1=0.95), {}),
                 ("wants x and y, but is given 1",
@@ -405,11 +405,11 @@ class Sink(graphs.GraphTest):
                 ("wants polarisations X and Y, or R and L, but is given 'H'", good,
                  {"polarisations": ["H", "V"]}),
                 ("but is given X and R", good, {"polarisations": ["X", "R"]}),
-                ("wants 'spectra'", changed("out", spectra=None), {}),
+                ("parameter 'spectra': wants the number of spectra", changed("out", spectra=None), {}),
                 ("wants the input 'weights'", changed("out", **{"from": "c"}), {}),
                 ("wants a phase centre", changed("out", tracked=True), {}),
-                ("wants a stream whose length is known", changed("in", samples=None), {}),
-                ("wants 'rotate_samples' or 'rotate_time'",
+                ("parameter 'rotate_samples': wants to be given", changed("in", samples=None), {}),
+                ("has no parameter 'rotate_bytes'",
                  changed("out", rotate_bytes=100000, path="v-%i.uvh5"), {}),
                 ("of at least 1 ms", changed("c", integration=1), {}),
                 ("a weight is", changed("out", spectra=499), {})):

@@ -125,10 +125,10 @@ static gboolean
 read_given(const CtParams *given, Uvh5Orientation *orientation, GError **error)
 {
     if (!ct_params_has(given, "dut1"))
-        return ct_params_error(given, "path", error,
+        return ct_params_error(given, "dut1", error,
                                "wants UT1 - UTC to %g s for sidereal time, but UT1 may differ by "
-                               "0.9 s: give 'earth_orientation', a table finals2000A of the IERS, "
-                               "or 'dut1' of the day",
+                               "0.9 s: give 'dut1' of the day, or 'earth_orientation', a table "
+                               "finals2000A of the IERS",
                                UVH5_UT1_BOUND);
     if (ct_params_count(given, "polar_motion") != 2)
         return ct_params_error(given, "polar_motion", error, "wants x and y, but is given %u",

@@ -14,7 +14,7 @@ static const char *const mounts[] = {"fixed", "alt-az", "equatorial", "phased",
                                      "x-y",   "other",  NULL};
 
 static const CtParam params[] = {
-    CT_SINK_PARAMS("the UVH5 file"),
+    CT_SINK_PARAMS_WHOLE("the UVH5 file"),
     UVH5_ORIENTATION_PARAMS,
     {.name = "tracked",
      .kind = CT_PARAM_BOOL,
@@ -54,9 +54,9 @@ check_weights(const CtNode *node, GError **error)
         return TRUE;
     }
     if (!ct_params_has(node->params, "spectra"))
-        return ct_params_error(node->params, "path", error,
-                               "wants 'spectra', the number of spectra in a whole integration, "
-                               "beside the input 'weights'");
+        return ct_params_error(node->params, "spectra", error,
+                               "wants the number of spectra in a whole integration, beside the "
+                               "input 'weights'");
     ct_params_use(node->params, "spectra");
     gboolean good = weights->n_axes <= in->n_axes;
     for (guint a = 0; a < in->n_axes && good; a++) {
@@ -80,16 +80,13 @@ static gboolean
 check_length(const CtNode *node, GError **error)
 {
     const gint time = ct_stream_axis(&node->inputs[0], "time");
-    if (ct_params_has(node->params, "rotate_bytes"))
-        return ct_params_error(node->params, "rotate_bytes", error,
-                               "wants 'rotate_samples' or 'rotate_time' in its place: UVH5 files "
-                               "have room for a number of integrations");
     if (node->inputs[0].axes[time].length >= 0 || ct_params_has(node->params, "rotate_samples") ||
         ct_params_has(node->params, "rotate_time"))
         return TRUE;
-    return ct_params_error(node->params, "path", error,
-                           "wants a stream whose length is known, for UVH5 files have room for all "
-                           "integrations from the start: give 'rotate_samples' or 'rotate_time'");
+    return ct_params_error(node->params, "rotate_samples", error,
+                           "wants to be given, or 'rotate_time', for the length of the stream is "
+                           "not known, and UVH5 files have room for all integrations from the "
+                           "start");
 }
 
 /* The order of the file, which needs no large steps from one element to the next. */
@@ -123,7 +120,7 @@ check_times(const CtNode *node, const Uvh5Shape *shape, const Uvh5Orientations *
         return TRUE;
     return ct_params_error(node->params,
                            ct_params_has(node->params, "earth_orientation") ? "earth_orientation"
-                                                                            : "path",
+                                                                            : "dut1",
                            error, "%s", cause->message);
 }
 

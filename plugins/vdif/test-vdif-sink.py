@@ -245,6 +245,17 @@ class Sink(recordings.RecordingTest):
                                    "block": {"time": 130}, "threads": "station",
                                    "channels": "subband"})
 
+    def test_beside_bare(self):
+        """Stations without names stay so, and no axis is added."""
+        for axes in ([("time", 3200), ("station", 2)], [("time", 3200)],
+                     [("time", 3200), ("station", 1), ("pol", 1)]):
+            with self.subTest(axes=axes):
+                self.put("cf32", axes, CLOCK, 305e6)
+                self.convert({"stage": "vdif.sink", "path": "out.vdif", "bits": 8,
+                              "frame_samples": 200}, self.source())
+                self.read_back({"stage": "vdif.source", "path": "out.vdif"})
+                self.assertEqual(self.beside("back.npy")["axes"], self.beside("same.npy")["axes"])
+
     def test_beside_rotation(self):
         """The same of the files of a rotation, of which one is invalid as a whole."""
         gaps = {"axes": ["subband", "station"], "gaps": [

@@ -16,7 +16,7 @@ enum { MOST_THREADS = 1024, MOST_FRAMES = 1 << 24, MOST_WORDS = (1 << 24) - 1 };
 static const char *const thread_names[] = {"pol", "station", "none", NULL};
 
 static const CtParam params[] = {
-    CT_SINK_PARAMS("the recording"),
+    CT_SINK_PARAMS_WHOLE("the recording"),
     {.name = "threads",
      .kind = CT_PARAM_CHOICE,
      .choices = thread_names,

@@ -62,7 +62,7 @@ CHECKED = {
     "infer: wild footprint": STAGE + "its footprint is of kind 9, which is none",
     "infer: wild lanes": STAGE + "its footprint merges lanes by rule 9, which is none",
     "infer: needs too much": STAGE + "its footprint needs 2 of a window of 1 samples",
-    "infer: newer node": f"{STAGE}its infer {NEWER}",
+    "infer: other graph": f"{STAGE}its infer puts others in the place of ports",
     "infer: newer footprint": f"{STAGE}its footprint {NEWER}",
     "infer: newer stream": f"{STAGE}output 'out' {NEWER}",
     "infer: newer axis": f"{STAGE}output 'out' {NEWER}",

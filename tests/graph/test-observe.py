@@ -196,6 +196,15 @@ stages:
                          "channel 149.75 MHz\n"):
             self.assertIn(", " + channels, result.stdout)
 
+    def test_endless(self):
+        """A stream without duration says so."""
+        result = self.command("check", graph="""stages:
+  sky: { stage: generate, sample_rate: 1 MHz }
+  out: { stage: file.sink, from: sky, path: x.npy }
+""")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("    1 MHz samples, without a known end\n", result.stdout)
+
     def test_errors(self):
         for wrong, right, message in (
                 ("telescop: x", "telescope: \"Ring of Dishes\"",

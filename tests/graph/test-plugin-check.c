@@ -43,7 +43,7 @@ static const CtParam bad_params[][3] = {
     {{"a factor", CT_PARAM_REAL}},
     {{"from", CT_PARAM_AXIS}},
     {{"factor", (CtParamKind)99}},
-    {{"factor", CT_PARAM_REAL, (CtParamFlags)128}},
+    {{"factor", CT_PARAM_REAL, (CtParamFlags)256}},
     {{"factor", CT_PARAM_REAL, CT_PARAM_LIST | CT_PARAM_TABLE}},
     {{"factor", CT_PARAM_REAL, .fallback = "many"}},
     {{"factor", CT_PARAM_REAL, CT_PARAM_RANGED, NULL, 2, 1}},
@@ -62,6 +62,8 @@ static const CtParam bad_params[][3] = {
     {{"origin", CT_PARAM_REAL}, {"cuda", CT_PARAM_REAL, .help = (const char *)8}},
     {{"origin", CT_PARAM_REAL}, {"cuda", (CtParamKind)99}},
     {{"name", CT_PARAM_STRING, CT_PARAM_PIPE}},
+    {{"factor", CT_PARAM_REAL, CT_PARAM_SAMPLES}},
+    {{"factor", CT_PARAM_INT, CT_PARAM_SAMPLES | CT_PARAM_LIST}},
 };
 
 static const char *const many_counters[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
@@ -249,7 +251,7 @@ static const Case cases[] = {
     OF_PARAMS(1, " 'a factor': wants letters, digits, _, but is given 'a factor'"),
     OF_PARAMS(2, " 'from': is a key that graphs give every node"),
     OF_PARAMS(3, " 'factor': wants a kind of CtParamKind, but is given 99"),
-    OF_PARAMS(4, " 'factor': wants flags of CtParamFlags, but is given 0x80"),
+    OF_PARAMS(4, " 'factor': wants flags of CtParamFlags, but is given 0x100"),
     OF_PARAMS(5, " 'factor': wants flags of CtParamFlags, but is given 0x6"),
     OF_PARAMS(6, " 'factor': fallback: wants a number, but is given 'many'"),
     OF_PARAMS(7, " 'factor': wants a minimum up to the maximum, but is given 2 and 1"),
@@ -269,6 +271,8 @@ static const Case cases[] = {
     OF_PARAMS(21, " 'cuda': wants a kind of CtParamKind, but is given 99, after 'origin': does the "
                   "table end with {0}?"),
     OF_PARAMS(22, " 'name': CT_PARAM_WRITTEN, CT_PARAM_PIPE and endings are for paths"),
+    OF_PARAMS(23, " 'factor': CT_PARAM_SAMPLES is for single integers"),
+    OF_PARAMS(24, " 'factor': CT_PARAM_SAMPLES is for single integers"),
     TABLE(stage.inputs, endless_ports,
           STAGE "inputs 'cuda': is no text, after 'in': does the table end with {0}?"),
     TABLE(stage.counters, many_counters, STAGE "counters: wants 16 at most, but has 17"),

@@ -47,7 +47,11 @@ test_enu(void)
     gdouble origin[3], at[3][3], place[3][3];
     ct_position_from_geodetic(0.3, 0.9, 50, origin);
     for (guint i = 0; i < 3; i++) {
+        gdouble back[3];
         ct_position_from_enu(origin, steps[i], at[i]);
+        ct_position_to_enu(origin, at[i], back);
+        for (guint k = 0; k < 3; k++)
+            g_assert_cmpfloat_with_epsilon(back[k], steps[i][k], 1e-8);
         ct_position_to_geodetic(at[i], &place[i][0], &place[i][1], &place[i][2]);
         for (guint k = 0; k < 3; k++)
             at[i][k] -= origin[k];

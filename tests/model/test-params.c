@@ -19,6 +19,7 @@ static const CtParam table[] = {
     {"layout", CT_PARAM_LAYOUT, 0, NULL, 0, 0, NULL, NULL, "Layout"},
     {"shape", CT_PARAM_INT, CT_PARAM_LIST, NULL, 0, 0, "[2, 3]", NULL, "Shape"},
     {"positions", CT_PARAM_QUANTITY, CT_PARAM_TABLE, "m", 0, 0, NULL, NULL, "Positions"},
+    {"length", CT_PARAM_INT, CT_PARAM_RANGED | CT_PARAM_SAMPLES, NULL, 2, 1000, NULL, NULL, "Sum"},
     {0},
 };
 static const CtPort ports[] = {{0}};
@@ -133,7 +134,7 @@ static const struct {
      "g:1:14: node 'f': stage 'filter' has no parameter 'form'; did you mean 'from'?"},
     {"{ n_taps: 1, zzzzzz: 2 }",
      "g:1:14: node 'f': stage 'filter' has no parameter 'zzzzzz'; it has n_taps, gain, rate, "
-     "angle, shift, window, title, path, paths, output, layout, shape, positions"},
+     "angle, shift, window, title, path, paths, output, layout, shape, positions, length"},
     {"{ n_taps: many }", "g:1:11: node 'f': parameter 'n_taps': wants an integer from 1 to 64, but "
                          "is given 'many'"},
     {"{ n_taps: 65 }",
@@ -177,6 +178,12 @@ static const struct {
     {"{ n_taps: 1, positions: [[1, 2], [3]] }",
      "g:1:34: node 'f': parameter 'positions': wants rows of equal length, but is given 1 values "
      "after rows of 2"},
+    {"{ n_taps: 1, length: 1 }", "g:1:22: node 'f': parameter 'length': wants an integer from 2 to "
+                                 "1000, or a time such as '1 ms', but is given '1'"},
+    {"{ n_taps: 1, length: 3 Hz }", "g:1:22: node 'f': parameter 'length': wants an integer from 2 "
+                                    "to 1000, or a time such as '1 ms', but is given '3 Hz'"},
+    {"{ n_taps: 1, length: -1 ms }", "g:1:22: node 'f': parameter 'length': wants an integer from "
+                                     "2 to 1000, or a time such as '1 ms', but is given '-1 ms'"},
     {"{ n_taps: 1, positions: 3 }",
      "g:1:25: node 'f': parameter 'positions': wants rows, each of values that are each a length "
      "such as '1.5 km', but is given '3'"},
@@ -216,6 +223,52 @@ test_blame(void)
     g_assert_cmpuint(place.line, ==, 2);
     g_assert_cmpuint(place.column, ==, 9);
     g_assert_false(ct_params_take_blame(params, &place));
+}
+
+/* A number of samples may be a time, of a whole number of samples of the stream. */
+static void
+test_samples(void)
+{
+    static const struct {
+        const char *text;
+        gint64 rate_num, rate_den, ticks_per_sample, n;
+        const char *message;
+    } cases[] = {
+        {"{ n_taps: 1, length: 17 }", 0, 1, 1, 17, NULL},
+        {"{ n_taps: 1, length: 1 ms }", 200000, 1, 1, 200, NULL},
+        {"{ n_taps: 1, length: 1 ms }", 20000000, 1, 512, 0,
+         "parameter 'length': wants a whole number of samples at 39.0625 kHz, but is given 1 ms, "
+         "39.0625 samples: the nearest are 39 (998.4 us) and 40 (1.024 ms)"},
+        {"{ n_taps: 1, length: 1.024 ms }", 20000000, 1, 512, 40, NULL},
+        {"{ n_taps: 1, length: 3 s }", 1000, 3, 1, 1000, NULL},
+        {"{ n_taps: 1, length: 2 s }", 1000, 1, 1, 0,
+         "parameter 'length': wants an integer from 2 to 1000, or a time such as '1 ms', but is "
+         "given 2000 samples"},
+        {"{ n_taps: 1, length: 1 us }", 1000, 1, 1, 0,
+         "parameter 'length': wants a whole number of samples at 1 kHz, but is given 1 us, 0.001 "
+         "samples"},
+        {"{ n_taps: 1, length: 1 ms }", 0, 1, 1, 0,
+         "parameter 'length': wants an input with a sample rate for a time, but is given one "
+         "without: give the number of samples"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(CtParams) params = parse(cases[i].text, NULL);
+        CtStream stream;
+        ct_stream_init(&stream);
+        stream.rate_num = cases[i].rate_num;
+        stream.rate_den = cases[i].rate_den;
+        stream.ticks_per_sample = cases[i].ticks_per_sample;
+        g_assert_cmpint(ct_params_is_time(params, "length"), ==, i > 0);
+        g_assert_cmpint(ct_params_count_samples(params, &stream, &error), ==, !cases[i].message);
+        g_assert_cmpstr(error ? error->message : NULL, ==, cases[i].message);
+        if (!error)
+            g_assert_cmpint(ct_params_int(params, "length"), ==, cases[i].n);
+    }
+    g_autoptr(CtParams) params = parse("{ n_taps: 1 }", NULL);
+    g_assert_true(ct_params_knows(params, "length"));
+    g_assert_false(ct_params_knows(params, "width"));
+    g_assert_true(ct_params_count_samples(params, NULL, NULL));
 }
 
 /* A default that its own table does not allow is a fault of the stage, and is reported as such. */
@@ -315,6 +368,7 @@ main(int argc, char **argv)
     g_test_add_func("/params/bare-layout", test_bare_layout);
     g_test_add_func("/params/wrong", test_wrong);
     g_test_add_func("/params/wrong-layout", test_wrong_layout);
+    g_test_add_func("/params/samples", test_samples);
     g_test_add_func("/params/wrong-default", test_wrong_default);
     g_test_add_func("/params/blame", test_blame);
     g_test_add_func("/params/asked-in-vain", test_asked_in_vain);

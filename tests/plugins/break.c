@@ -30,7 +30,7 @@ static const char *const hows[] = {
     "infer: wild footprint",
     "infer: wild lanes",
     "infer: needs too much",
-    "infer: newer node",
+    "infer: other graph",
     "infer: newer footprint",
     "infer: newer stream",
     "infer: newer axis",
@@ -172,8 +172,8 @@ break_footprint(CtNode *node)
         node->footprint.needs = 2;
     else if (does(node->params, "infer: newer footprint"))
         node->footprint.reserved[1] = 1;
-    else if (does(node->params, "infer: newer node"))
-        node->reserved[0] = 1;
+    else if (does(node->params, "infer: other graph"))
+        node->graph = NULL;
     else if (does(node->params, "infer: own footprint"))
         node->footprint.kind = CT_FOOTPRINT_OWN;
     else if (does(node->params, "infer: sum"))

@@ -64,6 +64,9 @@ CT_EXPORT void ct_position_to_geodetic(const gdouble position[3], gdouble *longi
 /* A position `enu` metres east, north and up of `origin`, in the ITRF. */
 CT_EXPORT void ct_position_from_enu(const gdouble origin[3], const gdouble enu[3],
                                     gdouble position[3]);
+/* The metres east, north and up of `origin` of a position in the ITRF. */
+CT_EXPORT void ct_position_to_enu(const gdouble origin[3], const gdouble position[3],
+                                  gdouble enu[3]);
 
 /* ---- names of the elements of an axis ---- */
 

@@ -27,9 +27,13 @@ typedef enum {
     CT_PARAM_RANGED = 1 << 3,  /* `minimum` and `maximum` are checked */
     CT_PARAM_WRITTEN = 1 << 4, /* of a path: the stage writes the file; otherwise it reads it */
     CT_PARAM_LIVE = 1 << 5,    /* may change during a run; stage.h says what this asks of a stage */
-    CT_PARAM_PIPE = 1 << 6 /* of a path: it may be `-`, standard output (with CT_PARAM_WRITTEN) or
-                              input; `fd:3`, an open file of the process; or a FIFO. These have
-                              no `endings` */
+    CT_PARAM_PIPE = 1 << 6, /* of a path: it may be `-`, standard output (with CT_PARAM_WRITTEN) or
+                               input; `fd:3`, an open file of the process; or a FIFO. These have
+                               no `endings` */
+    CT_PARAM_SAMPLES = 1 << 7 /* of a single integer: a number of samples of the first input along
+                                 time. The graph may give a time in its place, `1 ms`, which must be
+                                 a whole number of samples; getters return that number. `minimum`,
+                                 with CT_PARAM_RANGED, is at least 1 */
 } CtParamFlags;
 
 /* A row of a stage's table; a row without a name ends the table. */
@@ -60,6 +64,10 @@ typedef struct CtParams CtParams;
 CT_EXPORT void ct_params_use(const CtParams *params, const char *name);
 /* Whether the parameter has a value, from the graph or by default. */
 CT_EXPORT gboolean ct_params_has(const CtParams *params, const char *name);
+/* Whether the stage's table has the parameter: for code that serves several tables. */
+CT_EXPORT gboolean ct_params_knows(const CtParams *params, const char *name);
+/* Whether the graph gives a number of samples (CT_PARAM_SAMPLES) as a time. */
+CT_EXPORT gboolean ct_params_is_time(const CtParams *params, const char *name);
 /* The number of items of a list or of rows of a table; 1 for a single value, 0 without a value. */
 CT_EXPORT guint ct_params_count(const CtParams *params, const char *name);
 /* The number of columns of a table. */

@@ -142,6 +142,14 @@ typedef struct {
     guint64 reserved[2]; /* 0 */
 } CtFootprint;
 
+/* What the graph says beside its nodes. */
+typedef struct {
+    CtObservation *observation; /* of its keys `observation` and `stations`; NULL: it has neither.
+                                   That of a stream (CtStream) also has what its files say */
+    CtLabels *stations;         /* that `labels` of the node names; NULL: none */
+    guint64 reserved[6];        /* 0 */
+} CtGraphFacts;
+
 /* A node of a graph as its stage sees it. Inputs and outputs are in the order of the stage's tables
  * (with CT_PORT_MANY, one input per link). Type CT_TYPE_NONE marks a port that is not connected. */
 typedef struct {
@@ -162,12 +170,12 @@ typedef struct {
                                  are    connected, the block to prepare for, in host memory, of the
                                  stream's    type and with the axes in the stream's order, that of time
                                  with length    1; of others, no data. Elsewhere NULL */
-    gboolean seeks;      /* set by the infer of a source: `prepare` and `advance` heed `skip`, and
-                            the length of the bound stream where it is less than infer says */
-    gboolean stops;      /* during prepare: the graph's `stop` has made the stream shorter */
-    gint64 skip;         /* during prepare: samples that infer has described, and that come before
-                            the first one that is wanted: the bound stream starts later by as many */
-    guint64 reserved[1]; /* 0 */
+    gboolean seeks; /* set by the infer of a source: `prepare` and `advance` heed `skip`, and
+                       the length of the bound stream where it is less than infer says */
+    gboolean stops; /* during prepare: the graph's `stop` has made the stream shorter */
+    gint64 skip;    /* during prepare: samples that infer has described, and that come before
+                       the first one that is wanted: the bound stream starts later by as many */
+    const CtGraphFacts *graph; /* NULL: the node is of no graph */
 } CtNode;
 
 /* The size of a stream's elements (of complex ones, of their moduli), and the bounds of their

@@ -26,6 +26,9 @@ typedef struct {
  * the frequencies. */
 CT_EXPORT gboolean ct_channels_init(CtChannels *channels, const CtStream *stream,
                                     gboolean is_descending, GError **error);
+/* For `infer` of a sink: warns if the frequencies are those of the samples, around 0 Hz, for no
+ * source says which frequency of the sky that is. */
+CT_EXPORT void ct_channels_warn(const CtChannels *channels, const CtNode *node);
 CT_EXPORT void ct_channels_clear(CtChannels *channels);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtChannels, ct_channels_clear)
 

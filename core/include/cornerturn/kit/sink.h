@@ -144,9 +144,16 @@ CT_EXPORT gboolean ct_sink_is_pipe(const CtParams *given);
 /* The `infer` of the stage. */
 CT_EXPORT gboolean ct_sink_infer(const CtSink *sink, CtNode *node, GError **error);
 
-/* Parameters of every sink of files: rows of the stage's table. `path_help_` says what the file
- * is. */
+/* Parameters of every sink of files: rows of the stage's table. `path_help_` says what the file is.
+ * The second macro is for formats whose files have whole pieces (blocks, frames, integrations), so
+ * that no number of bytes ends them. */
 #define CT_SINK_PARAMS(path_help_)                                                                 \
+    CT_SINK_PARAMS_WHOLE(path_help_),                                                              \
+    {                                                                                              \
+        .name = "rotate_bytes", .kind = CT_PARAM_QUANTITY, .unit = "B",                            \
+        .help = "begin a new file where one would have more bytes"                                 \
+    }
+#define CT_SINK_PARAMS_WHOLE(path_help_)                                                           \
     {.name = "path",                                                                               \
      .kind = CT_PARAM_PATH,                                                                        \
      .flags = CT_PARAM_REQUIRED | CT_PARAM_WRITTEN | CT_PARAM_PIPE,                                \
@@ -161,10 +168,6 @@ CT_EXPORT gboolean ct_sink_infer(const CtSink *sink, CtNode *node, GError **erro
          .kind = CT_PARAM_QUANTITY,                                                                \
          .unit = "s",                                                                              \
          .help = "begin a new file after this time; PATH then has conversions"},                   \
-        {.name = "rotate_bytes",                                                                   \
-         .kind = CT_PARAM_QUANTITY,                                                                \
-         .unit = "B",                                                                              \
-         .help = "begin a new file where one would have more bytes"},                              \
     {                                                                                              \
         .name = "rotate_samples", .kind = CT_PARAM_INT, .flags = CT_PARAM_RANGED, .minimum = 1,    \
         .maximum = 9e18, .help = "begin a new file after this number of samples"                   \
