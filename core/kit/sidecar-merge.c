@@ -72,6 +72,10 @@ merge_axis(const char *path, const CtStream *stream, CtAxis *axis, const CtAxis 
 gboolean
 ct_sidecar_merge(const char *path, CtStream *stream, const CtStream *header, GError **error)
 {
+    if (stream->type == CT_TYPE_NONE && header->rate_num == 0) { /* ticks without a rate */
+        stream->start = header->start;
+        stream->ticks_per_sample = header->ticks_per_sample;
+    }
     for (guint a = stream->n_axes; a-- > 0;) {
         const gint of = ct_stream_axis(header, stream->axes[a].name);
         if (of < 0 || header->axes[of].length != stream->axes[a].length)

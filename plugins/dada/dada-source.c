@@ -318,7 +318,10 @@ read_angle(const CtArrayFile *file, const CtParams *given, const DadaHeader *hea
     const char *text = dada_text(header, keyword);
     if (!text)
         return FALSE;
-    if (ct_angle_parse(text, strcmp(keyword, "RA") == 0, angle, NULL))
+    const gboolean is_hours = strcmp(keyword, "RA") == 0;
+    /* Of a plain number, nobody knows whether it counts hours, degrees or radians. */
+    if (strchr(text, ':') && ct_angle_parse(text, is_hours, angle, NULL) &&
+        (is_hours || fabs(*angle) <= G_PI / 2))
         return TRUE;
     ct_params_warn(given, "path", "%s of %s is no angle and is not read: '%s'", keyword, file->path,
                    text);

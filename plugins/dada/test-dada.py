@@ -176,9 +176,10 @@ class Made(Files):
         self.make("in.dada", 10, BW=-16)
         self.assertIn("the band of in.dada is reversed (BW -16 MHz)",
                       self.fail_source({"path": "in.dada"}, "--strict"))
-        self.make("in.dada", 10, RA="north", DEC="00:00:00")
-        self.assertIn("RA of in.dada is no angle and is not read: 'north'",
-                      self.fail_source({"path": "in.dada"}, "--strict"))
+        for name, angle in ("RA", "north"), ("RA", "83.63"), ("DEC", "22.01"), ("DEC", "-91:00:00"):
+            self.make("in.dada", 10, **{"RA": "05:34:31.97", "DEC": "00:00:00", name: angle})
+            self.assertIn(f"{name} of in.dada is no angle and is not read: '{angle}'",
+                          self.fail_source({"path": "in.dada"}, "--strict"))
 
     def test_errors(self):
         for values, message in (

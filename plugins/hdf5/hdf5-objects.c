@@ -359,6 +359,15 @@ hdf5_get(hid_t object, const char *name, hid_t type, gpointer values, gsize n)
     return hdf5_read(attribute, type, MAX(n, 1), values);
 }
 
+gboolean
+hdf5_get_whole(hid_t object, const char *name, gint64 *values, gsize n)
+{
+    g_auto(Hdf5Id) attribute = open_attribute(object, name);
+    g_auto(Hdf5Id) type = attribute < 0 ? H5I_INVALID_HID : H5Aget_type(attribute);
+    return type >= 0 && H5Tget_class(type) == H5T_INTEGER &&
+           hdf5_read(attribute, H5T_NATIVE_INT64, MAX(n, 1), values);
+}
+
 char *
 hdf5_get_text(hid_t object, const char *name)
 {

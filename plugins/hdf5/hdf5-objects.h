@@ -57,6 +57,8 @@ char **hdf5_read_texts(hid_t object, gsize n);
 /* Reads an attribute of `n` numbers, or of a single one (n 0 or 1). FALSE: there is none like
  * it. */
 gboolean hdf5_get(hid_t object, const char *name, hid_t type, gpointer values, gsize n);
+/* The same of whole numbers, which the file has as integers: the library would cut 1.9 to 1. */
+gboolean hdf5_get_whole(hid_t object, const char *name, gint64 *values, gsize n);
 /* An attribute of one text, allocated; NULL: there is none. */
 char *hdf5_get_text(hid_t object, const char *name);
 /* The texts of an attribute, to be freed by g_strfreev; NULL: there is none. */

@@ -5,9 +5,11 @@
 #include "hdf5.h"
 
 #include <cornerturn/kit/boxes.h>
+#include <errno.h>
 #include <hdf5_hl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const CtParam params[] = {
     {.name = "path",
@@ -300,13 +302,27 @@ select_and_read(const CtArrayFile *file, gint64 first, gint64 n, guint8 *to, GEr
            hdf5_error(error, file->path, "the samples can't be read");
 }
 
+/* Called after a read: what is behind the end of a file, the library gives as zeros. */
+static gboolean
+check_length(const CtArrayFile *file, GError **error)
+{
+    struct stat now;
+    if (fstat(file->fd, &now) != 0)
+        return hdf5_refuse(file, error, "can't be read: %s", g_strerror(errno));
+    return now.st_size >= file->length ||
+           hdf5_refuse(file, error,
+                       "wants %" G_GINT64_FORMAT " bytes, but is given %" G_GINT64_FORMAT
+                       ": the file has become shorter",
+                       file->length, (gint64)now.st_size);
+}
+
 static gboolean
 read_part(const CtArrayFile *file, gint64 first, gint64 n, guint8 *to, GError **error)
 {
     hdf5_begin();
     const gboolean good = select_and_read(file, first, n, to, error);
     hdf5_end();
-    return good;
+    return good && check_length(file, error);
 }
 
 static gboolean

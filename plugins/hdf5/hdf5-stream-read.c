@@ -190,22 +190,23 @@ read_clock(CtArrayFile *array, hid_t data, CtStream *stream, GError **error)
     gint64 rate[2], ticks;
     if (H5Aexists(data, "ticks_per_second") <= 0) {
         /* Samples without a clock have ticks as well. Attributes of others are not these two. */
-        if (hdf5_get(data, "ticks_per_sample", H5T_NATIVE_INT64, &ticks, 0) && ticks > 0 &&
-            hdf5_get(data, "start", H5T_NATIVE_INT64, &stream->start, 0))
+        if (hdf5_get_whole(data, "ticks_per_sample", &ticks, 0) && ticks > 0 &&
+            hdf5_get_whole(data, "start", &stream->start, 0))
             stream->ticks_per_sample = ticks;
         return TRUE;
     }
-    if (!hdf5_get(data, "ticks_per_second", H5T_NATIVE_INT64, rate, G_N_ELEMENTS(rate)) ||
-        !hdf5_get(data, "ticks_per_sample", H5T_NATIVE_INT64, &ticks, 0) ||
-        !hdf5_get(data, "start", H5T_NATIVE_INT64, &stream->start, 0) || rate[0] < 1 ||
-        rate[1] < 1 || ticks < 1)
+    if (!hdf5_get_whole(data, "ticks_per_second", rate, G_N_ELEMENTS(rate)) ||
+        !hdf5_get_whole(data, "ticks_per_sample", &ticks, 0) ||
+        !hdf5_get_whole(data, "start", &stream->start, 0) || rate[0] < 1 || rate[1] < 1 ||
+        ticks < 1)
         return hdf5_refuse(array, error,
                            "wants the attribute ticks_per_second as a fraction, with "
-                           "ticks_per_sample and start");
+                           "ticks_per_sample and start, all integers");
+    if (H5Aexists(data, "epoch") > 0 && !hdf5_get_whole(data, "epoch", &stream->epoch, 0))
+        return hdf5_refuse(array, error, "wants the attribute epoch as an integer");
     stream->rate_num = rate[0];
     stream->rate_den = rate[1];
     stream->ticks_per_sample = ticks;
-    hdf5_get(data, "epoch", H5T_NATIVE_INT64, &stream->epoch, 0);
     array->has_start = TRUE;
     return TRUE;
 }

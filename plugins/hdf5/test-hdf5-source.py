@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """hdf5.source: what hdf5.sink writes comes back; files of others; damaged files."""
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -191,6 +192,21 @@ class Own(Case):
             self.assertTrue(trial > 0 or len(array) > 0)
             partial.unlink()
 
+    def test_shortened(self):
+        """A file that becomes shorter while it is read is an error, not samples of zeros."""
+        self.run_all({"in": {"stage": "generate", "samples": 400000, "sample_rate": "1 MHz"},
+                      "out": {"stage": "hdf5.sink", "from": "in", "path": "a.h5"}})
+        self.write({"in": {"stage": "hdf5.source", "path": "a.h5", "block": {"time": 1000}},
+                    "out": {"stage": "file.sink", "from": "in", "path": "-", "format": "raw"}})
+        with subprocess.Popen([graphs.COMMAND, "run", "--quiet", "graph.yaml"], cwd=self.folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            run.stdout.read(1000)
+            os.truncate(self.folder / "a.h5", 100000)
+            _, errors = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(errors.decode(), "a.h5: wants [0-9]+ bytes, but is given 100000: the file has "
+                                          "become shorter")
+
     def test_damage(self):
         """Files that end early, and files that contradict themselves: there is one message. (Bytes
         that are changed within the library's own structures are its affair.)"""
@@ -217,6 +233,10 @@ class Own(Case):
                 ("data.attrs['ticks_per_second'] = [0, 1]", "wants the attribute ticks_per_second"),
                 ("data.attrs['ticks_per_second'] = 5", "wants the attribute ticks_per_second"),
                 ("del data.attrs['ticks_per_sample']", "with ticks_per_sample and start"),
+                ("data.attrs['ticks_per_sample'] = 1.9", "ticks_per_sample and start, all integers"),
+                ("data.attrs['start'] = 0.5", "ticks_per_sample and start, all integers"),
+                ("data.attrs['epoch'] = 2.5", "wants the attribute epoch as an integer"),
+                ("data.attrs['epoch'] = '2022-06-29'", "wants the attribute epoch as an integer"),
                 ("f['channel_coordinate'].attrs['parent'] = 'beam'", "but is given 'beam'"),
                 ("f['channel_coordinate'].attrs['parent'] = 'channel'", "but is given 'channel'"),
                 ("del f['channel_coordinate']; f['channel_coordinate'] = [1.0]; "

@@ -64,15 +64,28 @@ find(const PsrfitsCards *cards, const char *key, char value[CARD + 1])
     return FALSE;
 }
 
-/* The same, without comment and spaces. */
+/* The same, without comment and spaces. FALSE also: it is empty. */
 static gboolean
-find_number(const PsrfitsCards *cards, const char *key, char value[CARD + 1])
+find_bare(const PsrfitsCards *cards, const char *key, char value[CARD + 1])
 {
     if (!find(cards, key, value))
         return FALSE;
     value[strcspn(value, "/")] = 0;
     g_strstrip(value);
-    return *value != 0 && strspn(value, "+-.0123456789EeDd") == strlen(value);
+    return *value != 0;
+}
+
+gboolean
+psrfits_cards_has(const PsrfitsCards *cards, const char *key)
+{
+    char value[CARD + 1];
+    return find_bare(cards, key, value);
+}
+
+static gboolean
+find_number(const PsrfitsCards *cards, const char *key, char value[CARD + 1])
+{
+    return find_bare(cards, key, value) && strspn(value, "+-.0123456789EeDd") == strlen(value);
 }
 
 gdouble

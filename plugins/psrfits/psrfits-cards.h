@@ -23,6 +23,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsrfitsCards, psrfits_cards_clear)
 
 /* The value of a keyword of up to 8 characters, if it is a number that is finite; else NAN. */
 gdouble psrfits_cards_real(const PsrfitsCards *cards, const char *key);
+/* Whether a keyword has a value, of whatever kind. */
+gboolean psrfits_cards_has(const PsrfitsCards *cards, const char *key);
 /* The value, if it is a whole number from 0 on; else −1. */
 gint64 psrfits_cards_whole(const PsrfitsCards *cards, const char *key);
 /* The text without spaces at its ends, allocated; NULL: it is not there, no text, or empty. */

@@ -306,9 +306,12 @@ set_observation(const PsrfitsTable *table, CtStream *stream)
     facts.source = table->source;
     facts.project = table->project;
     facts.observer = table->observer;
-    facts.has_direction = table->ra && table->dec &&
+    /* Of a plain number, nobody knows whether it counts hours, degrees or radians. */
+    facts.has_direction = table->ra && table->dec && strchr(table->ra, ':') &&
+                          strchr(table->dec, ':') &&
                           ct_angle_parse(table->ra, TRUE, &facts.direction[0], NULL) &&
                           ct_angle_parse(table->dec, FALSE, &facts.direction[1], NULL) &&
+                          fabs(facts.direction[1]) <= G_PI / 2 &&
                           (facts.direction[0] != 0 || facts.direction[1] != 0);
     if (!facts.has_direction)
         facts.direction[0] = facts.direction[1] = 0;

@@ -188,6 +188,21 @@ check_kind(const PsrfitsCards *cards, GError **error)
                   mode ? mode : "none");
 }
 
+/* A time is not made of a part of it: that would be another one. */
+static gboolean
+check_start(const PsrfitsCards *cards, GError **error)
+{
+    static const char *const keys[] = {"STT_IMJD", "STT_SMJD", "STT_OFFS"};
+    for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
+        if (psrfits_cards_has(cards, keys[i]) && isnan(psrfits_cards_real(cards, keys[i])))
+            return refuse(cards->path, error, "wants a number as %s", keys[i]);
+    const gdouble day = psrfits_cards_real(cards, keys[0]);
+    if (day > 0 && psrfits_cards_whole(cards, keys[0]) < 0)
+        return refuse(cards->path, error, "wants a whole number as STT_IMJD, but is given %g", day);
+    return !(day > 0) || psrfits_cards_has(cards, keys[1]) ||
+           refuse(cards->path, error, "wants STT_SMJD beside STT_IMJD, but is given none");
+}
+
 /* Goes on to the header of the table SUBINT. */
 static gboolean
 find_table(PsrfitsCards *cards, int fd, gint64 length, GError **error)
@@ -219,7 +234,8 @@ psrfits_table_read(PsrfitsTable *table, const char *path, int fd, gint64 length,
         return FALSE;
     if (memcmp(first, magic, sizeof first) != 0)
         return refuse(path, error, "wants a FITS file, which begins with %s", magic);
-    if (!psrfits_cards_read(&cards, path, fd, length, 0, error) || !check_kind(&cards, error))
+    if (!psrfits_cards_read(&cards, path, fd, length, 0, error) || !check_kind(&cards, error) ||
+        !check_start(&cards, error))
         return FALSE;
     read_primary(table, &cards);
     if (!find_table(&cards, fd, length, error) || !read_columns(table, &cards, error))

@@ -350,6 +350,15 @@ class Source(graphs.GraphTest):
         at = data.index(b"NAXIS1  =")
         return int(data[at + 10:at + 30])
 
+    def test_directions(self):
+        """Angles in hours and degrees, or none: plain numbers may be of any unit."""
+        _, rows = self.rows()
+        for right, up, good in (("05:34:31.97", "-22:00:52.1", True), ("83.63", "-22:00:52.1", False),
+                                ("05:34:31.97", "-22.01", False), ("05:34:31.97", "-91:00:00", False)):
+            self.put(make(rows, primary={"RA": right, "DEC": up}))
+            observation = self.read({"path": "in.sf"})[1]["observation"]
+            self.assertEqual("phase_centre" in observation, good, (right, up))
+
     def test_frequencies(self):
         """Uneven ones are a table; without DAT_FREQ, the header tells of the band."""
         levels, rows = self.rows()
@@ -408,6 +417,11 @@ class Source(graphs.GraphTest):
                 (make(rows, TFIELDS=5000), "TFIELDS of 0 to 999, but is given "),
                 (make(rows, primary={"STT_SMJD": 1e300}), "wants STT_IMJD, STT_SMJD and STT_OFFS as a "
                  "day and seconds of it"),
+                (make(rows, primary={"STT_SMJD": None}), "wants STT_SMJD beside STT_IMJD, but is given none"),
+                (make(rows, primary={"STT_SMJD": "6h"}), "wants a number as STT_SMJD"),
+                (make(rows, primary={"STT_OFFS": "half"}), "wants a number as STT_OFFS"),
+                (make(rows, primary={"STT_IMJD": "58 000"}), "wants a number as STT_IMJD"),
+                (make(rows, primary={"STT_IMJD": 58000.5}), "wants a whole number as STT_IMJD, but is given 58000.5"),
                 (make([{**row, "DAT_FREQ": [1, 2, math.inf, 3]} for row in rows]),
                  "wants DAT_FREQ of numbers, but is given inf"),
                 (b"\x1f\x8b" + bytes(100), "wants a FITS file, which begins with SIMPLE"),

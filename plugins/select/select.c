@@ -195,8 +195,8 @@ pick_frequencies(const CtNode *node, CtPick *pick, GError **error)
     if (lowest > highest)
         return ct_params_error(
             given, "frequency", error,
-            "wants the lowest frequency before the highest, but is given %.9g Hz "
-            "before %.9g Hz",
+            "wants the lowest frequency before the highest, but is given %.15g Hz "
+            "before %.15g Hz",
             lowest, highest);
     const gint place = frequency_axis(in);
     if (place < 0)

@@ -76,9 +76,10 @@ read_meta(const CtArrayFile *file, const char *path, SigmfMeta *meta, GError **e
     g_autofree char *name = g_path_get_basename(file->path);
     if (!meta->dataset || strcmp(meta->dataset, name) == 0)
         return TRUE;
+    g_autofree char *printable = g_strescape(meta->dataset, NULL);
     g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                 "%s: core:dataset of global wants to name %s, but is given '%s'", path, name,
-                meta->dataset);
+                printable);
     return FALSE;
 }
 

@@ -150,6 +150,8 @@ class Made(Recording):
                                 "7"),
                 ({"dataset": "y"}, "core:dataset of global wants to name in.sigmf-data, but is given "
                                    "'y'"),
+                ({"dataset": "y\n"}, "core:dataset of global wants to name in.sigmf-data, but is given "
+                                     "'y\\n'"),
                 ({"metadata_only": True}, "core:metadata_only of global wants false, as there are "
                                           "samples, but is given true"),
                 ({"geolocation": {"type": "Point", "coordinates": [1]}},

@@ -96,8 +96,8 @@ set_axes(CtArrayFile *file, const CtParams *given, const SigprocHeader *header, 
 /* ---- frequencies, clock, observation ---- */
 
 static gboolean
-set_frequencies(const CtArrayFile *file, const SigprocHeader *header, CtStream *stream,
-                GError **error)
+set_frequencies(const CtArrayFile *file, const CtParams *given, const SigprocHeader *header,
+                CtStream *stream, GError **error)
 {
     CtAxis *axis = &stream->axes[ct_stream_axis(stream, "channel")];
     const gsize n = header->n_frequencies;
@@ -105,6 +105,10 @@ set_frequencies(const CtArrayFile *file, const SigprocHeader *header, CtStream *
     if (n == 0) {
         axis->coordinate.first = header->number[SIGPROC_FCH1] * 1e6;
         axis->coordinate.step = header->number[SIGPROC_FOFF] * 1e6;
+        if (axis->length > 1 && axis->coordinate.step == 0)
+            ct_params_warn(given, "path",
+                           "all channels of %s have one frequency: its foff is 0, or not given",
+                           file->path);
         return (isfinite(axis->coordinate.first) && isfinite(axis->coordinate.step)) ||
                refuse(file, error, "wants fch1 and foff that are numbers, but is given %g and %g",
                       header->number[SIGPROC_FCH1], header->number[SIGPROC_FOFF]);
@@ -179,8 +183,8 @@ sigproc_stream_describe(CtArrayFile *file, const CtParams *given, const SigprocH
                         CtStream *stream, GError **error)
 {
     if (!set_axes(file, given, header, stream, error) ||
-        !set_frequencies(file, header, stream, error) || !set_rate(file, header, stream, error) ||
-        !set_start(file, given, header, stream, error))
+        !set_frequencies(file, given, header, stream, error) ||
+        !set_rate(file, header, stream, error) || !set_start(file, given, header, stream, error))
         return FALSE;
     set_observation(header, stream);
     return TRUE;
