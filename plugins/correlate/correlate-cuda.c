@@ -246,8 +246,11 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     Correlate *correlate = self->correlate = ct_correlate_new(prepare);
     self->device = prepare->device;
     self->n_inputs = correlate->n_stations * correlate->n_pols;
-    ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs,
-                      prepare->tuning, ct_device_info(self->device));
+    gint64 tuning[CT_MAX_TUNABLES];
+    ct_correlate_tuning(tuning, prepare->tuning, correlate->integration,
+                        prepare->inputs[0].max_samples);
+    ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs, tuning,
+                      ct_device_info(self->device));
     const CorrelateTile *tile = &self->tile;
     self->arithmetic = &ct_correlate_arithmetics[tile->arithmetic];
     self->n_tiles = triangle(divide_up(self->n_inputs, tile->tile));

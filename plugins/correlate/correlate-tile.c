@@ -107,6 +107,11 @@ static const Usual wgmma_tiles[] = {
 static const Usual *const usual_tiles[N_ARITHMETICS] = {float_tiles, double_tiles, double_tiles,
                                                         mma_tiles, wgmma_tiles};
 
+/* The whole integrations of a firing from which on warpgroups are faster than warps: an integration
+ * that goes on in the next firing is kept as sums in memory, which warpgroups write and read
+ * slowly. */
+#define ENOUGH_INTEGRATIONS 4
+
 /* Warpgroups multiply 64 rows at once, most of which are empty if there are few inputs. */
 static gboolean
 uses_warpgroups(gint64 n_inputs, const gint64 *tuning, const CtDeviceInfo *device)
@@ -356,6 +361,14 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
         tile->n_blocks = count_blocks(tile, arithmetic, direct);
     if (is_mma)
         fit_multiprocessor(tile, n_sides, tuning, device->multiprocessor_shared);
+}
+
+void
+ct_correlate_tuning(gint64 *own, const gint64 *given, gint64 integration, gint64 max_samples)
+{
+    memcpy(own, given, N_TUNABLES * sizeof *own);
+    if (own[WARPS] == 0 && max_samples / integration < ENOUGH_INTEGRATIONS)
+        own[WARPS] = 1;
 }
 
 static gboolean

@@ -48,6 +48,9 @@ extern const CtTunable ct_correlate_tunables[];
 /* The tile that follows on a device from the tuning, values of the tunables above. */
 void ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
                        const gint64 *tuning, const CtDeviceInfo *device);
+/* The tuning for firings of at most `max_samples` spectra, from the one that is given: where these
+ * have few whole integrations, warps multiply by themselves unless warpgroups are asked for. */
+void ct_correlate_tuning(gint64 *own, const gint64 *given, gint64 integration, gint64 max_samples);
 /* Whether the tuning gives another tile than simpler tunings do, on any device. */
 gboolean ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs,
                                    const gint64 *tuning);

@@ -134,16 +134,18 @@ check_filters(GpuBench *bench)
 }
 
 /* Blocks have 1024 spectra of 256 channels, of fewer if there are many stations. */
+/* With this tuning; "": with the default. */
 static void
 check_correlate(GpuBench *bench, const char *type, guint n_stations, guint integration,
-                gdouble floor)
+                const char *tuning, gdouble floor)
 {
-    g_autofree char *name =
-        g_strdup_printf("correlate %s %u stations, %u spectra", type, n_stations, integration);
-    g_autofree char *stages =
-        g_strdup_printf("  stage: { stage: correlate, from: source, integration: %u }\n"
-                        "  sink: { stage: discard, from: stage }\n",
-                        integration);
+    const gboolean is_tuned = *tuning != '\0';
+    g_autofree char *name = g_strdup_printf("correlate %s %u stations, %u spectra%s%s", type,
+                                            n_stations, integration, is_tuned ? ", " : "", tuning);
+    g_autofree char *stages = g_strdup_printf(
+        "  stage: { stage: correlate, from: source, integration: %u%s%s%s }\n"
+        "  sink: { stage: discard, from: stage }\n",
+        integration, is_tuned ? ", variant: \"cuda:" : "", tuning, is_tuned ? "\"" : "");
     const GpuCase one = {
         .name = name,
         .stages = stages,
@@ -183,9 +185,15 @@ check_correlates(GpuBench *bench)
         {"ci8", 256, 1000000, 0}, {"ci4", 64, 1024, 0},    {"ci4", 256, 1024, 0},
         {"ci16", 64, 1024, 0},
     };
-    for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
-        check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration,
+    const gboolean has_warpgroups = ct_device_info(bench->device)->architecture == 90;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration, "",
                         cases[i].floor);
+        if (has_warpgroups &&
+            (g_str_equal(cases[i].type, "ci8") || g_str_equal(cases[i].type, "ci4")))
+            check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration,
+                            "warps=4", 0);
+    }
 }
 
 static void

@@ -218,7 +218,7 @@ class Stages(DeviceTest):
     def test_kernel_that_does_not_compile(self):
         """The message has the compiler's own words, and names the source."""
         self.check_lame("broken", r"(?s:kernel 'lame' of /cornerturn/tests/lame.cu does not compile "
-                        r"\(--gpu-architecture=sm_\d+ [^)]* -DIS_BROKEN\):\n.*lame.cu.*10.*error: "
+                        r"\(--gpu-architecture=sm_\d+a? [^)]* -DIS_BROKEN\):\n.*lame.cu.*10.*error: "
                         r".*not_declared.*[^\n])")
 
     def test_kernel_of_another_name(self):
