@@ -81,7 +81,7 @@ void ct_queue_free(CtQueue *queue);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtQueue, ct_queue_free)
 /* Begins a firing. */
 void ct_queue_begin(CtQueue *queue);
-/* What is enqueued from now on is gathered, as that of `owner`; NULL: it is issued at once. A stage
+/* Gathers all that is enqueued from now on, as that of `owner`; NULL: it is issued at once. A stage
  * that has asked for the stream enqueues at once in any case, behind what was gathered before. */
 gboolean ct_queue_gather(CtQueue *queue, CtGathered *gathered, gpointer owner, GError **error);
 /* The failure of what was gathered when the stage asked for the stream. */

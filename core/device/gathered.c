@@ -317,7 +317,7 @@ describe_fill(const Operation *operation)
     };
 }
 
-/* What is done with an operation that was gathered. */
+/* The functions for gathered operations of one kind. */
 typedef struct {
     gboolean (*issue)(CtGathered *self, const Operation *operation, GError **error);
     CtCuResult (*add)(CtGathered *self, const Operation *operation, CtCuGraph graph,

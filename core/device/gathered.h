@@ -14,7 +14,7 @@ CtGathered *ct_gathered_new(CtDevice *device, CtCuStream stream);
 /* Accepts NULL. */
 void ct_gathered_free(CtGathered *gathered);
 
-/* What is gathered from now on belongs to `owner`. */
+/* All that is gathered from now on belongs to `owner`. */
 void ct_gathered_set_owner(CtGathered *gathered, gpointer owner);
 /* Add a launch, a copy on the device or from or to pinned memory of the host, or a fill. FALSE: a
  * launch cannot be gathered, because the sizes of its arguments are not known. */

@@ -231,7 +231,7 @@ ct_queue_upload(CtQueue *queue, gconstpointer data, gsize bytes, GError **error)
     return ct_queue_copy(queue, to, staging, bytes, error) ? to : NULL;
 }
 
-/* Who knows the stream may enqueue on it at any time during `work`. */
+/* A stage that knows the stream may enqueue on it at any time during `work`. */
 gpointer
 ct_queue_stream(const CtQueue *queue)
 {

@@ -7,7 +7,7 @@
 #include <cornerturn/kit/epilogue-struct.h>
 #include <string.h>
 
-/* Of the members of the argument. */
+/* The members of the argument begin at multiples of it. */
 enum { ALIGNMENT = 16 };
 G_STATIC_ASSERT(sizeof(CtEpilogueValidity) <= CT_EPILOGUE_UPLOAD);
 

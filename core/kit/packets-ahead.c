@@ -104,7 +104,7 @@ compare_ready(gconstpointer a, gconstpointer b)
                               : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Of the packets in order that claim the same samples, keeps the first. */
+/* Keeps the first of packets in order that claim the same samples. */
 static void
 drop_claimed(CtAhead *ahead, GArray *ready)
 {
@@ -310,7 +310,7 @@ ct_ahead_load(CtAhead *ahead, gint64 begin, gint64 end, GError **error)
 {
     CtPackets *packets = ahead->packets;
     gboolean waits;
-    /* Of pipes, ct_ahead_wait() has. */
+    /* ct_ahead_wait() has done this for pipes. */
     for (guint i = 0; i < ahead->n_tracks && !ahead->pipes; i++)
         while (ahead->tracks[i].safe < end)
             if (!ct_ahead_next_part(ahead, &ahead->tracks[i], &waits, error))

@@ -16,7 +16,7 @@ typedef struct CtAhead CtAhead;
 typedef struct {
     guint part, context;
     gint64 least; /* recordings of at most so many packets a file are not read like this */
-    /* Of pipes, in bytes. */
+    /* The next ones are of pipes, in bytes. */
     gint64 context_bytes; /* of packets that are long, the context is no longer than this, but has
                              three packets of each lane */
     gint64 head_bytes;    /* the stream is described by the packets of its first bytes */
@@ -59,8 +59,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtAhead, ct_ahead_free)
 
 /* Leaves out what is before sample `first`, and from `end` on. Before anything is loaded. */
 gboolean ct_ahead_cut(CtAhead *ahead, gint64 first, gint64 end, GError **error);
-/* Of pipes, waits a while until some of `most` samples from `begin` on can be loaded: sets *n to
- * their number, and *ended if none follow these. Of files, all can be. */
+/* Waits a while, if files are pipes, until some of `most` samples from `begin` on can be loaded:
+ * sets *n to their number, and *ended if none follow these. Of other files, all can be. */
 gboolean ct_ahead_wait(CtAhead *ahead, gint64 begin, gint64 most, gint64 *n, gboolean *ended,
                        GError **error);
 /* Makes `packets` have the arranged packets of samples begin … end − 1, where `begin` never

@@ -18,7 +18,7 @@ typedef struct {
  * valid. */
 void ct_packets_add_file(CtPackets *packets, guint file, CtScannedFile scanned);
 
-/* Where a packet is in its file, or in all files that follow one another. */
+/* The place of a packet in its file, or in all files that follow one another. */
 static inline gint64
 ct_packets_position(const CtPackets *packets, const CtPacket *packet)
 {
@@ -43,7 +43,7 @@ typedef struct CtPacketScan CtPacketScan;
 typedef gboolean (*CtPacketNext)(gpointer data, guint file, gint64 *at, CtPacket *packet,
                                  gboolean *found, GError **error);
 
-/* Where a search is made. */
+/* The place of a search. */
 typedef struct {
     const char *path;
     int fd;

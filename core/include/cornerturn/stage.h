@@ -142,7 +142,7 @@ typedef struct {
     guint64 reserved[2]; /* 0 */
 } CtFootprint;
 
-/* What the graph says beside its nodes. */
+/* The keys of the graph beside its nodes. */
 typedef struct {
     CtObservation *observation; /* of its keys `observation` and `stations`; NULL: it has neither.
                                    That of a stream (CtStream) also has what its files say */
