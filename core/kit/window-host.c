@@ -34,6 +34,7 @@ typedef struct {
     gsize w_bytes;
     gboolean is_single; /* neither sum nor new axis */
     gint64 n_series;    /* of lines */
+    gboolean moves;     /* lines shift samples: rows at one time, which do not, are no way */
     gint64 tile;        /* elements for which samples are staged */
     gint64 made;        /* indices of the new axis for which they are */
     gint64 n_made_tiles;
@@ -178,6 +179,7 @@ ct_window_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->y_bytes = ct_type_info(y)->bytes;
     self->out_bytes = ct_type_info(out)->bytes;
     self->w_bytes = form->kernel ? ct_type_info(form->kernel->w)->bytes : 0;
+    self->moves = self->base.taps->choice.line && prepare->nodes[0].footprint.window > 1;
     if (!prepare_tables(self, &prepare->inputs[0].layout, error))
         return FALSE;
     gint64 made = MIN(self->base.n_made, MADE), longest = find_spans(self, made, error);
@@ -598,7 +600,8 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
         rows.axes[rows.n_axes++] = time;
     ct_box_simplify(&rows);
     job->is_along_time = FALSE;
-    if (((self->is_single && base->taps->n == 1) || !self->loads) && take_row(job, &rows)) {
+    if (((self->is_single && base->taps->n == 1) || !self->loads) && !self->moves &&
+        take_row(job, &rows)) {
         if (has_lines) {
             compute_rows(job, &rows, &time);
             return;

@@ -189,6 +189,23 @@ class Voltages(unittest.TestCase):
             cut = delay(x, more, variant, cuts=(100, 333, 64), workers=2)
             self.assertTrue((cut.array == got.array).all(), variant)
 
+    def test_one_delay_for_many(self):
+        """One delay that changes, of a stream without stations: neighbours that are enough for a row
+        are shifted like one."""
+        x = noise(3000, 24, 1)
+        delays = numpy.array([[-28 / RATE], [-6 / RATE], [-35 / RATE], [-35 / RATE]])
+        text = f"""
+stages:
+  x: {{ stage: input, layout: "cf32[time beam]", shape: [-1, 24], sample_rate: {RATE},
+       centre_frequency: {CENTRE} }}
+  y: {{ stage: delay, from: x, delays: {save(delays)}, step: {1000 / RATE} }}
+  z: {{ stage: output, from: y, layout: "[time beam]" }}
+"""
+        got = {variant: pipeline.run(text, {"x": pipeline.Feed(x[:, :, 0], 0, (700,))},
+                                     {"z": (0, 1)}, {"y": variant})["z"] for variant in VARIANTS}
+        for variant in VARIANTS:
+            self.check(got[variant], got["reference"].array, -6, variant)
+
     def test_real(self):
         x = rng.standard_normal((300, 3, 2)).astype(numpy.float32)
         tau = [3e-6, 0, -2e-6]
