@@ -508,7 +508,7 @@ check_empty(GpuBench *bench)
     if (is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures)) {
         const gdouble us = figures.per_firing / (N_EMPTY + 1) * 1e6;
         printf("%-44s %.2f us per node and block\n", one.name, us);
-        note(bench, one.name, us, FALSE, 5, "us per node and block");
+        note(bench, one.name, us, FALSE, 3, "us per node and block");
     }
     g_string_free(stages, TRUE);
 }
