@@ -77,7 +77,7 @@ geometry_direction(const CtParams *params, const char *name, guint row, gdouble 
 /* Positions given in two ways agree within so many metres. */
 #define GEOMETRY_AGREES 1e-3
 
-/* What the graph says of the stations of a node: of its input, or of the source that it is. */
+/* The facts of the graph on the stations of a node: of its input, or of the source that it is. */
 typedef struct {
     const CtObservationFacts *facts; /* never NULL */
     const CtLabels *names;           /* of its stations; NULL: all of the graph */

@@ -25,7 +25,7 @@
 #include "correlate-square.h"
 
 constexpr int n_consumers = 256, n_producers = 256, n_threads = n_consumers + n_producers;
-/* Of a thread, on average those of the launch. */
+/* Registers of a thread, on average those of the launch. */
 constexpr int consumer_registers = TILE == 128 ? 176 : 128,
               producer_registers = 256 - consumer_registers;
 

@@ -319,7 +319,7 @@ read_angle(const CtArrayFile *file, const CtParams *given, const DadaHeader *hea
     if (!text)
         return FALSE;
     const gboolean is_hours = strcmp(keyword, "RA") == 0;
-    /* Of a plain number, nobody knows whether it counts hours, degrees or radians. */
+    /* A plain number may count hours, degrees or radians. */
     if (strchr(text, ':') && ct_angle_parse(text, is_hours, angle, NULL) &&
         (is_hours || fabs(*angle) <= G_PI / 2))
         return TRUE;

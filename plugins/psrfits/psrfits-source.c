@@ -306,7 +306,7 @@ set_observation(const PsrfitsTable *table, CtStream *stream)
     facts.source = table->source;
     facts.project = table->project;
     facts.observer = table->observer;
-    /* Of a plain number, nobody knows whether it counts hours, degrees or radians. */
+    /* A plain number may count hours, degrees or radians. */
     facts.has_direction = table->ra && table->dec && strchr(table->ra, ':') &&
                           strchr(table->dec, ':') &&
                           ct_angle_parse(table->ra, TRUE, &facts.direction[0], NULL) &&

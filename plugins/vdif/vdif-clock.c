@@ -52,7 +52,7 @@ forget_tails(const VdifClock *clock, Tail *tails)
         tails[lane] = (Tail){-1, -1};
 }
 
-/* What changes of second tell. */
+/* The facts that changes of second tell. */
 typedef struct {
     gint64 counted;       /* frames per second; 0: unknown */
     gint64 most;          /* the largest number of any change; 0: there is none */

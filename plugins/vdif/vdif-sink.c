@@ -506,7 +506,7 @@ mark(CtSinkFile *file, GError **error)
     return TRUE;
 }
 
-/* What the end of the stream leaves of a frame is in an invalid frame. */
+/* A frame that the end of the stream leaves in part is completed, and invalid. */
 static gboolean
 put_last(CtSinkFile *file, GError **error)
 {

@@ -254,11 +254,11 @@ make(const guint8 *bytes, gsize size)
     return hdf5_image_take(file);
 }
 
-/* Of the leak sanitizer, if there is one. */
+/* Functions of the leak sanitizer, if there is one. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
-/* What the library leaks while the file is made is not looked for. */
+/* Leaks of the library while it makes the file are not looked for. */
 static GBytes *
 make_apart(const guint8 *bytes, gsize size)
 {
