@@ -248,10 +248,12 @@ static void
 uncount_invalid(CtSinkFile *file, const CtBlock *block)
 {
     const SigprocPower *power = file->self;
+    if (power->elements.is_copied)
+        return;
     const gfloat most = (gfloat)((1u << power->elements.bits) - 1);
     guint64 of_zero = 0;
     ct_filterbank_level(power->elements.offset, 0, most, &of_zero);
-    if (of_zero && !power->elements.is_copied)
+    if (of_zero)
         file->counters[SIGPROC_CLIPPED] -= (guint64)ct_sink_n_invalid(file, block);
 }
 
