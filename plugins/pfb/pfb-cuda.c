@@ -25,12 +25,14 @@ static const Way ways[] = {
     {32, 256, 1, 8},
 };
 
-enum { THREADS, VECTOR, AHEAD };
+enum { THREADS, VECTOR, AHEAD, BUFFERS };
 static const CtTunable tunables[] = {
     [THREADS] = {"threads", CT_VALUES(64, 128, 256), 128, "of a block, at least"},
     [VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0, "phases of a thread; 0: by taps and channels"},
     [AHEAD] = {"ahead", CT_VALUES(0, 2, 4, 8, 16), 0,
                "spectra that are filtered, then transformed; 0: by taps and channels"},
+    [BUFFERS] = {"buffers", CT_VALUES(0, 1), 0,
+                 "in shared memory, of a group; 0: two if its threads are not a warp and both fit"},
     {NULL},
 };
 
@@ -43,6 +45,9 @@ static const CtTunable tunables[] = {
 #define OTHER_REGISTERS 52
 /* Registers for the epilogue. */
 #define EPILOGUE_REGISTERS 16
+/* Shared memory that each block takes beside its own. */
+#define BLOCK_SHARED 1024
+#define WARP         32
 
 typedef struct {
     FirSpread spread;
@@ -51,6 +56,7 @@ typedef struct {
     guint vector, ahead;
     gpointer table;                /* of the device, exp(−2πi m / P) */
     guint group_threads, n_groups; /* threads of a group; groups of a block */
+    guint n_buffers;
     gsize shared_bytes;
 } Pfb;
 
@@ -128,7 +134,8 @@ differs(const CtNode *nodes, const gint64 *tuning)
         return FALSE;
     choose_way(&vector, &ahead, tuning, n_channels, n_taps, nodes[0].inputs[0].type);
     const gint64 group = n_channels / vector;
-    return (tuning[VECTOR] == 0 || (tuning[VECTOR] == vector && vector != way->vector)) &&
+    return (tuning[BUFFERS] == 0 || group > WARP) &&
+           (tuning[VECTOR] == 0 || (tuning[VECTOR] == vector && vector != way->vector)) &&
            (tuning[AHEAD] == 0 || (tuning[AHEAD] == ahead && ahead != way->ahead)) &&
            MAX(1, tuning[THREADS] / group) != (tuning[THREADS] == tunables[THREADS].fallback
                                                    ? 0
@@ -159,6 +166,19 @@ is_usual_count(gint64 n_taps)
     return n_taps == 8 || n_taps == 16 || n_taps == 32;
 }
 
+/* With two buffers, a group waits half as often; that counts where it is more than a warp. */
+static void
+choose_buffers(Pfb *self, gboolean is_one, guint n_blocks)
+{
+    const CtDeviceInfo *device = ct_device_info(self->spread.device);
+    const gint64 n_channels = self->spread.n_channels;
+    const gsize pitch = (gsize)(n_channels + n_channels / 16);
+    const gsize bytes = self->n_groups * self->ahead * pitch * 2 * sizeof(float);
+    const gboolean fits = (2 * bytes + BLOCK_SHARED) * n_blocks <= device->multiprocessor_shared;
+    self->n_buffers = !is_one && self->group_threads > WARP && fits ? 2 : 1;
+    self->shared_bytes = self->n_buffers * bytes;
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -176,11 +196,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->group_threads = (guint)n_channels / self->vector;
     self->n_groups = MAX(1, (guint)prepare->tuning[THREADS] / self->group_threads);
     const guint threads = self->group_threads * self->n_groups;
-    const gsize pitch = (gsize)(n_channels + n_channels / 16);
-    self->shared_bytes = self->n_groups * self->ahead * pitch * 2 * sizeof(float);
 
     gboolean is_unusual = !is_usual_count(self->spread.n_taps);
-    for (guint i = 0; tunables[i].name; i++)
+    for (guint i = 0; i < BUFFERS; i++)
         is_unusual |= prepare->tuning[i] != tunables[i].fallback;
 
     ct_fir_define(defines, "VECTOR", self->vector);
@@ -190,13 +208,13 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     ct_fir_define(defines, "RADIX_BITS", log2_of(self->vector * self->ahead));
     ct_fir_define(defines, "GROUPS", self->n_groups);
     ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
-    ct_fir_define(
-        defines, "MIN_BLOCKS",
-        ct_fir_spread_blocks(&self->spread, threads,
-                             count_registers(n_channels, self->spread.n_taps, self->spread.in_type,
-                                             self->vector, self->ahead) +
-                                 (self->epilogue ? EPILOGUE_REGISTERS : 0),
-                             is_unusual));
+    const guint registers = count_registers(n_channels, self->spread.n_taps, self->spread.in_type,
+                                            self->vector, self->ahead) +
+                            (self->epilogue ? EPILOGUE_REGISTERS : 0);
+    const guint n_blocks = ct_fir_spread_blocks(&self->spread, threads, registers, is_unusual);
+    choose_buffers(self, prepare->tuning[BUFFERS] == 1, n_blocks);
+    ct_fir_define(defines, "MIN_BLOCKS", n_blocks);
+    ct_fir_define(defines, "BUFFERS", self->n_buffers);
     const CtKernelSpec kernel = {
         .name = "pfb",
         .source = RESOURCES "pfb.cu",

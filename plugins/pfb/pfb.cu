@@ -9,8 +9,8 @@
  * shared memory.
  *
  * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, log2
- * N_VALUES; GROUPS, of a block; SHIFT, whether channel 0 stands in the middle. Threads are spread
- * over series, by groups. */
+ * N_VALUES; GROUPS, of a block; BUFFERS, of a group; SHIFT, whether channel 0 stands in the middle.
+ * Threads are spread over series, by groups. */
 #include "fir-window.h"
 
 #include <cornerturn/kit/epilogue-kernel.h>
@@ -24,8 +24,20 @@
 
 #include "fft-radix.h"
 
-/* Passes from `pass` on. `memory` has AHEAD spectra. They lie one after another before the first
- * pass, and PITCH apart afterwards. */
+/* Spectra of a group in shared memory: one buffer, or two that passes read and write in turn. With
+ * two, a group waits once in a pass; with one, before the writes too. */
+#define BUFFER (AHEAD * PITCH)
+
+template <int n>
+__device__ inline void
+wait_to_write()
+{
+    if constexpr (BUFFERS == 1)
+        wait<n>();
+}
+
+/* Passes from `pass` on, of AHEAD spectra at `from`. They lie one after another before the first
+ * pass, and PITCH apart afterwards. `to` is the other buffer. */
 template <int pass> struct Passes {
     typedef Factors<pass> Own;
     static constexpr int radix = Own::radix, span = Own::span, apart = N_CHANNELS / radix;
@@ -42,7 +54,7 @@ template <int pass> struct Passes {
 
     /* Leaves in `v` the values that the last pass makes. */
     __device__ void
-    run(ct_cf32 (&v)[N_VALUES], ct_cf32 *memory, int thread) const
+    run(ct_cf32 (&v)[N_VALUES], ct_cf32 *from, ct_cf32 *to, int thread) const
     {
         const int first = thread % apart;
 
@@ -50,22 +62,21 @@ template <int pass> struct Passes {
         for (int i = 0; i < N_VALUES; i++) {
             const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
             const int at = first + i % radix * apart;
-            v[i] = memory[pass == 0 ? spectrum * N_CHANNELS + at : spectrum * PITCH + at + at / 16];
+            v[i] = from[pass == 0 ? spectrum * N_CHANNELS + at : spectrum * PITCH + at + at / 16];
         }
 #pragma unroll
         for (int i = 0; i < N_VALUES; i += radix)
             factors.transform(v + i);
         if constexpr (pass + 1 < N_PASSES) {
-            wait<GROUP_THREADS>();
+            wait_to_write<GROUP_THREADS>();
 #pragma unroll
             for (int i = 0; i < N_VALUES; i++) {
                 const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
                 const int at = first % span + i % radix * span + first / span * span * radix;
-                memory[spectrum * PITCH + at + at / 16] =
-                    v[i / radix * radix + Own::place(i % radix)];
+                to[spectrum * PITCH + at + at / 16] = v[i / radix * radix + Own::place(i % radix)];
             }
             wait<GROUP_THREADS>();
-            next.run(v, memory, thread);
+            next.run(v, to, from, thread);
         }
     }
 };
@@ -76,6 +87,14 @@ template <> struct Passes<N_PASSES> {
     {
     }
 };
+
+__device__ inline void
+swap(ct_cf32 *&a, ct_cf32 *&b)
+{
+    ct_cf32 *c = a;
+    a = b;
+    b = c;
+}
 
 /* Puts filtered phases from `phase` on, modulo P, to their places in a spectrum. */
 __device__ inline void
@@ -101,7 +120,8 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     typedef Factors<N_PASSES - 1> Last;
     constexpr int apart = N_CHANNELS / Last::radix;
     extern __shared__ Outputs groups[];
-    ct_cf32 *memory = (ct_cf32 *)groups + threadIdx.x / GROUP_THREADS * (AHEAD * PITCH);
+    ct_cf32 *memory = (ct_cf32 *)groups + threadIdx.x / GROUP_THREADS * (BUFFERS * BUFFER);
+    ct_cf32 *other = memory + (BUFFERS - 1) * BUFFER;
     const int thread = threadIdx.x % GROUP_THREADS;
     const uint32 group = blockIdx.x * GROUPS + threadIdx.x / GROUP_THREADS;
     const bool is_used = group < n_groups;
@@ -144,19 +164,26 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         sums.add(made, samples, own);
         if (row + AHEAD < N_TAPS)
             continue;
-        wait<GROUP_THREADS>();
+        wait_to_write<GROUP_THREADS>();
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
             put(memory + i * N_CHANNELS, phase, made[i]);
         wait<GROUP_THREADS>();
-        passes.run(v, memory, thread);
+        passes.run(v, memory, other, thread);
+        /* The last pass has read the buffer that is not written next. */
+        if (N_PASSES % 2 != 0)
+            swap(memory, other);
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i++) {
-            const int spectrum = (thread + i / Last::radix * GROUP_THREADS) / apart;
-            const int value = (i + (SHIFT ? Last::radix / 2 : 0)) % Last::radix;
-            if (row + spectrum >= N_TAPS - 1 && row + spectrum < n_rows)
+        for (int first = 0; first < N_VALUES; first += Last::radix) {
+            const int spectrum = (thread + first / Last::radix * GROUP_THREADS) / apart;
+            if (row + spectrum < N_TAPS - 1 || row + spectrum >= n_rows)
+                continue;
+#pragma unroll
+            for (int i = 0; i < Last::radix; i++) {
+                const int value = (i + (SHIFT ? Last::radix / 2 : 0)) % Last::radix;
                 epilogue.store(to + spectrum * step_out + value * (apart * sizeof(Stored)),
-                               v[i / Last::radix * Last::radix + Last::place(i % Last::radix)]);
+                               v[first + Last::place(i)]);
+            }
         }
     }
     epilogue.end();
