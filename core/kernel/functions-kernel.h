@@ -37,13 +37,16 @@ ct_round_scaled(float x, float scale)
 /* The number stands in the low bits of its sum with 1.5 · 2^23: this takes less time than the
  * conversion of a number. */
 __device__ inline int32
-ct_clip_whole(float x, float most, uint32_t *clipped)
+ct_quantise(float x, float scale, float most, uint32_t *clipped)
 {
-    const bool is_beyond = !(fabsf(x) <= most);
-    if (is_beyond)
-        x = x != x ? 0 : x < 0 ? -most : most;
-    *clipped |= is_beyond;
-    return __float_as_int(x + 0x1.8p23f) - 0x4b400000;
+    const float middle = 0x1.8p23f, rounded = fmaf(x, scale, middle);
+    float within = fminf(fmaxf(rounded, middle - most), middle + most);
+    if (!(within == rounded)) {
+        *clipped = 1;
+        if (rounded != rounded)
+            within = middle;
+    }
+    return __float_as_int(within) - 0x4b400000;
 }
 
 __device__ inline float

@@ -14,10 +14,8 @@ quantise(const Quantise *self, const ct_x *x, ct_y *y, uint32_t *clipped)
 {
     const ct_x_part *from = (const ct_x_part *)x;
     ct_y_part *to = (ct_y_part *)y;
-    for (int i = 0; i < CT_X_PARTS; i++) {
-        const float rounded = ct_round_scaled(from[i], self->scale);
-        to[i] = (ct_y_part)ct_clip_whole(rounded, CT_Y_MOST, clipped);
-    }
+    for (int i = 0; i < CT_X_PARTS; i++)
+        to[i] = (ct_y_part)ct_quantise(from[i], self->scale, CT_Y_MOST, clipped);
 }
 CT_COUNTED_MAP(quantise, Quantise)
 #endif

@@ -46,8 +46,9 @@ typedef CT_Y ct_w;
 
 /* Selections, so that the compiler makes vectors of them. */
 static inline int32_t
-ct_clip_whole(float x, float most, uint32_t *clipped)
+ct_quantise(float y, float scale, float most, uint32_t *clipped)
 {
+    const float x = ct_round_scaled(y, scale);
     const float number = x == x ? x : 0;
     const float low = number < -most ? -most : number;
     *clipped |= !(ct_absolute(x) <= most);

@@ -59,9 +59,11 @@
  *     ct_round_scaled(x, scale)    x · scale of floats, rounded half to even, once; a product of
  *                                  more than 2²² stays at least as large, NaN stays NaN
  *     ct_absolute(x)               |x|
- *     ct_clip_whole(x, most, &n)   the float x, a whole number, as an integer within ±most, which
- * is below 2²²; NaN becomes 0. Sets the bits of n to 1 if it is not x sqrt(x) √x, of double
- * precision ct_tap(taps, k)              sample k of a window of taps->n samples (const ct_taps *)
+ *     ct_quantise(x, scale, most, &n)
+ *                                  ct_round_scaled(x, scale) as an integer within ±most, which is
+ *                                  below 2²²; NaN becomes 0. Sets n to 1 if it was not within
+ *     sqrt(x)                      √x, of double precision
+ *     ct_tap(taps, k)              sample k of a window of taps->n samples (const ct_taps *)
  */
 #pragma once
 
