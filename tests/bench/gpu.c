@@ -61,8 +61,8 @@ static void
 check_bank(GpuBench *bench, const char *filter, const char *transform, guint n_channels,
            guint n_taps, gdouble floor)
 {
-    g_autofree char *by = filter ? g_strdup_printf(", variant: %s", filter) : g_strdup("");
-    g_autofree char *then = filter ? g_strdup_printf(", variant: %s", transform) : g_strdup("");
+    g_autofree char *by = filter ? g_strdup_printf(", variant: \"%s\"", filter) : g_strdup("");
+    g_autofree char *then = filter ? g_strdup_printf(", variant: \"%s\"", transform) : g_strdup("");
     const gboolean two = filter && !g_str_equal(filter, transform);
     g_autofree char *name = g_strdup_printf("PFB ci8 %u channels, %u taps%s%s%s%s", n_channels,
                                             n_taps, filter ? ", " : "", filter ? filter : "",
@@ -87,6 +87,21 @@ check_bank(GpuBench *bench, const char *filter, const char *transform, guint n_c
     print(bench, &one, &figures, 0);
     if (floor > 0)
         note(bench, one.name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
+}
+
+static void
+check_banks(GpuBench *bench)
+{
+    static const struct {
+        guint n_channels, n_taps;
+        gdouble floor;
+    } banks[] = {{64, 8, 0},  {128, 8, 0},  {256, 4, 0},  {256, 8, 115}, {256, 16, 0},
+                 {512, 8, 0}, {1024, 8, 0}, {2048, 8, 0}, {4096, 8, 0},  {100, 8, 0}};
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++)
+        check_bank(bench, NULL, NULL, banks[i].n_channels, banks[i].n_taps, banks[i].floor);
+    check_bank(bench, "cuda", "cuda", 256, 8, 0);
+    check_bank(bench, "cuda", "radix-cuda", 256, 8, 115);
+    check_bank(bench, "cuda", "radix-cuda", 1024, 8, 0);
 }
 
 /* The filter alone; the bytes of a sample are its own and those of its share of the output. */
@@ -611,15 +626,7 @@ main(int argc, char **argv)
            "%.1f and %.1f; beside them copy has %.2f of its speed, FMA %.2f)\n",
            ct_device_info(device)->name, c->fma * 1e-12, c->copy * 1e-9, c->to * 1e-9,
            c->from * 1e-9, c->both[0] * 1e-9, c->both[1] * 1e-9, c->copying, c->fma_left);
-    check_bank(&bench, NULL, NULL, 256, 8, 115);
-    check_bank(&bench, "cuda", "cuda", 256, 8, 0);
-    check_bank(&bench, "cuda", "radix-cuda", 64, 8, 0);
-    check_bank(&bench, "cuda", "radix-cuda", 256, 8, 115);
-    check_bank(&bench, "cuda", "radix-cuda", 1024, 8, 0);
-    check_bank(&bench, "fused-cuda", "fused-cuda", 64, 8, 0);
-    check_bank(&bench, "fused-cuda", "fused-cuda", 256, 8, 0);
-    check_bank(&bench, "fused-cuda", "fused-cuda", 256, 16, 0);
-    check_bank(&bench, "fused-cuda", "fused-cuda", 1024, 8, 0);
+    check_banks(&bench);
     check_epilogues(&bench);
     check_filters(&bench);
     check_correlator(&bench, FALSE, FALSE, 28);
