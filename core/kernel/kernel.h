@@ -81,6 +81,16 @@ ct_keep(double &value)
     asm volatile("" : CT_KEEP_DOUBLE(value));
 }
 
+/* Waits until a number is loaded. Later instructions then need not wait for it: a loop that uses it
+ * would wait for its own loads each time, since an instruction waits for all loads that share one of
+ * a few counters. The grid must have one row; the compiler does not know that. */
+__device__ inline void
+ct_await(float &value)
+{
+    value = __int_as_float(__float_as_int(value) ^ (int)(gridDim.y - 1));
+    ct_keep(value);
+}
+
 /* ---- half precision ---- */
 
 #ifndef CT_EMULATED

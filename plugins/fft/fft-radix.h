@@ -118,6 +118,21 @@ template <int pass> struct Factors {
             high[a] = table[a * inner * step];
     }
 
+    __device__ void
+    await()
+    {
+#pragma unroll
+        for (int b = 1; b < inner; b++) {
+            ct_await(low[b].re);
+            ct_await(low[b].im);
+        }
+#pragma unroll
+        for (int a = 1; a < outer; a++) {
+            ct_await(high[a].re);
+            ct_await(high[a].im);
+        }
+    }
+
     /* Value i of the transform stands at place(i) afterwards. */
     static __device__ constexpr int
     place(int i)

@@ -201,6 +201,16 @@ struct Taps {
                 tap[k][i] = taps[(int64)k * N_CHANNELS + phase + i];
     }
 
+    __device__ void
+    await()
+    {
+#pragma unroll
+        for (int k = 0; k < N_TAPS; k++)
+#pragma unroll
+            for (int i = 0; i < N_SETS; i++)
+                ct_await(tap[k][i]);
+    }
+
     __device__ float
     get(int k, int i) const
     {

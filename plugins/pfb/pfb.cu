@@ -28,6 +28,14 @@
  * two, a group waits once in a pass; with one, before the writes too. */
 #define BUFFER (AHEAD * PITCH)
 
+/* The place of a value between passes. Sums of places are places of sums where the parts of a sum
+ * are below different powers of two. */
+__device__ constexpr int
+padded(int spectrum, int at)
+{
+    return spectrum * PITCH + at + at / 16;
+}
+
 template <int n>
 __device__ inline void
 wait_to_write()
@@ -52,29 +60,38 @@ template <int pass> struct Passes {
         next.init(table, thread);
     }
 
+    __device__ void
+    await()
+    {
+        if (pass > 0)
+            factors.await();
+        next.await();
+    }
+
     /* Leaves in `v` the values that the last pass makes. */
     __device__ void
     run(ct_cf32 (&v)[N_VALUES], ct_cf32 *from, ct_cf32 *to, int thread) const
     {
-        const int first = thread % apart;
+        const int first = thread % apart, spectrum = thread / apart;
+        const int last = first % span + first / span * span * radix;
 
+        const ct_cf32 *own =
+            from + (pass == 0 ? spectrum * N_CHANNELS + first : padded(spectrum, first));
 #pragma unroll
         for (int i = 0; i < N_VALUES; i++) {
-            const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
-            const int at = first + i % radix * apart;
-            v[i] = from[pass == 0 ? spectrum * N_CHANNELS + at : spectrum * PITCH + at + at / 16];
+            const int further = i / radix * GROUP_THREADS / apart, at = i % radix * apart;
+            v[i] = own[pass == 0 ? further * N_CHANNELS + at : padded(further, at)];
         }
 #pragma unroll
         for (int i = 0; i < N_VALUES; i += radix)
             factors.transform(v + i);
         if constexpr (pass + 1 < N_PASSES) {
             wait_to_write<GROUP_THREADS>();
+            ct_cf32 *next_own = to + padded(spectrum, last);
 #pragma unroll
-            for (int i = 0; i < N_VALUES; i++) {
-                const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
-                const int at = first % span + i % radix * span + first / span * span * radix;
-                to[spectrum * PITCH + at + at / 16] = v[i / radix * radix + Own::place(i % radix)];
-            }
+            for (int i = 0; i < N_VALUES; i++)
+                next_own[padded(i / radix * GROUP_THREADS / apart, i % radix * span)] =
+                    v[i / radix * radix + Own::place(i % radix)];
             wait<GROUP_THREADS>();
             next.run(v, to, from, thread);
         }
@@ -84,6 +101,10 @@ template <int pass> struct Passes {
 template <> struct Passes<N_PASSES> {
     __device__ void
     init(const ct_cf32 *, int)
+    {
+    }
+    __device__ void
+    await()
     {
     }
 };
@@ -109,6 +130,22 @@ put(ct_cf32 *spectrum, int phase, const Outputs &outputs)
     }
 }
 
+/* Reads rows from `row` on. `dense`: their samples lie side by side and aligned. */
+__device__ inline void
+fetch(Samples (&samples)[AHEAD], const uint8 *from, bool dense, int row, int n_rows, int64 sample)
+{
+    if (dense && row + AHEAD <= n_rows) {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            load(samples[i], from + i * (N_CHANNELS * sizeof(IN)));
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        if (row + i < n_rows)
+            gather(samples[i], from + i * (N_CHANNELS * sample), sample);
+}
+
 /* `table`: exp(−2πi m / P), m < P. `dense`: vectors are aligned in the input. */
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
@@ -132,10 +169,10 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     const int n_rows = n_outputs > 0 ? n_outputs + N_TAPS - 1 : 0;
     /* All groups of a block go through the same number of rows, since they wait for each other. */
     const int n_most = (int)(axes.chunk / N_TIMES) + N_TAPS - 1;
-    const int64 step_in = axes.sample * N_CHANNELS, step_out = axes.output * N_TIMES;
+    const int64 step_out = axes.output * N_TIMES;
     const uint8 *from = place.in + thread * VECTOR * axes.sample;
     uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(Stored);
-    const Taps own(taps, thread * VECTOR);
+    Taps own(taps, thread * VECTOR);
     const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * VECTOR;
     Samples ahead[AHEAD] = {};
     Passes<0> passes;
@@ -143,20 +180,17 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     CtEpilogue epilogue(settings);
 
     passes.init(table, thread);
+    own.await();
+    passes.await();
     for (int row = -AHEAD; row < n_most; row += AHEAD, to += AHEAD * step_out) {
         Samples samples[AHEAD];
         Outputs made[AHEAD];
         ct_cf32 v[N_VALUES];
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++, from += step_in) {
+        for (int i = 0; i < AHEAD; i++)
             samples[i] = ahead[i];
-            if (row + AHEAD + i >= n_rows)
-                continue;
-            if (dense)
-                load(ahead[i], from);
-            else
-                gather(ahead[i], from, axes.sample);
-        }
+        fetch(ahead, from, dense, row + AHEAD, n_rows, axes.sample);
+        from += AHEAD * axes.sample * N_CHANNELS;
         if (row < 0) {
             to -= AHEAD * step_out;
             continue;
