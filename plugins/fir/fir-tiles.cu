@@ -82,7 +82,8 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     place.move(axes, read_axis, first_read + (writes ? row : 0));
     place.move(axes, write_axis, first_write + (writes ? column : 0));
     const uint32 phase = place.rotated(axes, chunk);
-    const Taps own(taps, place.phase);
+    __shared__ TapGroups groups;
+    const Taps own(taps, place.phase, groups);
     const int64 step_out = axes.output * N_TIMES;
     uint8 *to = place.out - (N_TAPS - 1) * step_out;
     Sums sums;

@@ -10,7 +10,7 @@
  *   VECTOR         elements of a thread along the last axis, dense in the output
  *   PHASES_APART   whether that axis is phase: then each of them has coefficients of its own
  *   AHEAD          rows that are read before they are needed, and then filtered together
- *   TAPS_SHARED    whether coefficients are in shared memory; VECTOR is 1 then
+ *   TAPS_SHARED    whether coefficients are in shared memory
  *   THREADS        of a block
  *   MIN_BLOCKS     blocks that shall fit a multiprocessor */
 #pragma once
@@ -155,29 +155,36 @@ count_outputs(const FirAxes &axes, uint32 chunk, uint32 time)
     return n <= 0 ? 0 : (int)((n + N_TIMES - 1) / N_TIMES);
 }
 
-/* The coefficients of a thread, in registers. Many of them are in shared memory instead. */
-#if TAPS_SHARED
-#define TAP_GROUPS ((N_TAPS + 3) / 4)
 struct alignas(16) TapGroup {
     float tap[4];
 };
+/* The coefficients of a block in shared memory; a thread uses its column alone. */
+typedef TapGroup TapGroups[(N_TAPS + 3) / 4][N_SETS][THREADS];
 
+/* The coefficients of a thread, in registers. Many of them are in shared memory instead. */
+#if TAPS_SHARED
 struct Taps {
-    TapGroup *own; /* [TAP_GROUPS][THREADS]; a thread uses its column alone */
+    TapGroup *own;
 
     __device__
-    Taps(const float *taps, uint32 phase)
+    Taps(const float *taps, uint32 phase, TapGroups &groups)
+        : own(&groups[0][0][threadIdx.x])
     {
-        __shared__ TapGroup groups[TAP_GROUPS][THREADS];
-        own = &groups[0][threadIdx.x];
         for (int k = 0; k < N_TAPS; k++)
-            own[k / 4 * THREADS].tap[k % 4] = taps[(int64)k * N_CHANNELS + phase];
+            for (int i = 0; i < N_SETS; i++)
+                group(k, i).tap[k % 4] = taps[(int64)k * N_CHANNELS + phase + i];
+    }
+
+    __device__ TapGroup &
+    group(int k, int i) const
+    {
+        return own[(k / 4 * N_SETS + i % N_SETS) * THREADS];
     }
 
     __device__ float
-    get(int k, int) const
+    get(int k, int i) const
     {
-        return own[k / 4 * THREADS].tap[k % 4];
+        return group(k, i).tap[k % 4];
     }
 
     /* From here on, coefficients are read again, not kept in registers. */
@@ -186,29 +193,24 @@ struct Taps {
     {
         asm volatile("" ::: "memory");
     }
+
+    __device__ void
+    await()
+    {
+    }
 };
 #else
 struct Taps {
     float tap[N_TAPS][N_SETS];
 
     __device__
-    Taps(const float *taps, uint32 phase)
+    Taps(const float *taps, uint32 phase, TapGroups &)
     {
 #pragma unroll
         for (int k = 0; k < N_TAPS; k++)
 #pragma unroll
             for (int i = 0; i < N_SETS; i++)
                 tap[k][i] = taps[(int64)k * N_CHANNELS + phase + i];
-    }
-
-    __device__ void
-    await()
-    {
-#pragma unroll
-        for (int k = 0; k < N_TAPS; k++)
-#pragma unroll
-            for (int i = 0; i < N_SETS; i++)
-                ct_await(tap[k][i]);
     }
 
     __device__ float
@@ -220,6 +222,16 @@ struct Taps {
     __device__ void
     forget() const
     {
+    }
+
+    __device__ void
+    await()
+    {
+#pragma unroll
+        for (int k = 0; k < N_TAPS; k++)
+#pragma unroll
+            for (int i = 0; i < N_SETS; i++)
+                ct_await(tap[k][i]);
     }
 };
 #endif
@@ -257,5 +269,37 @@ struct Sums {
                     item[j - AHEAD][i] = sum;
             }
         }
+    }
+};
+
+/* The samples before the next row. They take fewer registers than sums if they have few bytes, and
+ * are converted more often: each row for AHEAD outputs at a time. Outputs are the same numbers. */
+struct Windows {
+    Samples before[N_TAPS - 1 + (N_TAPS == 1)] = {};
+
+    /* Completes the outputs of AHEAD rows. */
+    __device__ void
+    add(Outputs (&made)[AHEAD], const Samples (&samples)[AHEAD], const Taps &taps)
+    {
+        constexpr int n = N_TAPS - 1;
+        taps.forget();
+#pragma unroll
+        for (int i = 0; i < VECTOR; i++) {
+            ct_complex<float> x[n + AHEAD];
+#pragma unroll
+            for (int row = 0; row < n + AHEAD; row++)
+                x[row] = ct_load<float>((row < n ? before[row] : samples[row - n]).vector.item[i]);
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++) {
+                OUT sum = {};
+#pragma unroll
+                for (int k = 0; k < N_TAPS; k++)
+                    sum = multiply_add(taps.get(k, i), x[j + k], sum);
+                made[j].item[i] = sum;
+            }
+        }
+#pragma unroll
+        for (int row = 0; row < n; row++)
+            before[row] = row + AHEAD < n ? before[row + AHEAD] : samples[row + AHEAD - n];
     }
 };

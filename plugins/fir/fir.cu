@@ -99,7 +99,8 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     const uint32 chunk = place.move_outside(axes, 1, thread / n_vectors);
     const int n_outputs = count_outputs(axes, chunk, place.time);
     const uint32 phase = place.rotated(axes, chunk);
-    const Taps own(taps, place.phase);
+    __shared__ TapGroups groups;
+    const Taps own(taps, place.phase, groups);
     if (dense)
         filter<true>(place, axes, own, phase, n_outputs, true);
     else

@@ -10,27 +10,31 @@
 
 #define RESOURCES "/cornerturn/plugins/pfb/"
 
-/* How a group of threads works, for filters and transforms up to a size: each thread filters
- * `vector` phases of `ahead` spectra at a time. Sums and coefficients of long filters leave room
- * for few phases, and many threads leave room for few registers. */
+/* How a group of threads works, for filters and transforms up to a size and samples of so many
+ * bytes: each thread filters `vector` phases of `ahead` spectra at a time, and keeps from one time
+ * to the next either sums or samples (fir-window.h). Sums and coefficients of long filters leave
+ * room for few phases, and many threads leave room for few registers. */
 typedef struct {
     gint64 n_taps, n_channels; /* at most */
+    gsize bytes;
     guint vector, ahead;
+    gboolean keeps_samples;
 } Way;
 
 static const Way ways[] = {
-    {8, 512, 2, 8},
-    {8, 1024, 4, 4},
-    {16, 512, 2, 8},
-    {32, 256, 1, 8},
+    {8, 1024, 2, 2, 8, TRUE},  {8, 512, 8, 2, 8, FALSE},  {8, 1024, 8, 4, 4, FALSE},
+    {16, 512, 8, 2, 8, FALSE}, {32, 256, 8, 1, 8, FALSE},
 };
 
-enum { THREADS, VECTOR, AHEAD, BUFFERS };
+enum { THREADS, VECTOR, AHEAD, KEEPS, BUFFERS };
+enum { BY_SIZE, KEEPS_SUMS, KEEPS_SAMPLES };
 static const CtTunable tunables[] = {
-    [THREADS] = {"threads", CT_VALUES(64, 128, 256), 128, "of a block, at least"},
-    [VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0, "phases of a thread; 0: by taps and channels"},
+    [THREADS] = {"threads", CT_VALUES(64, 128, 256), 128, "of a block, if groups are warps"},
+    [VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0, "phases of a thread; 0: by the sizes"},
     [AHEAD] = {"ahead", CT_VALUES(0, 2, 4, 8, 16), 0,
-               "spectra that are filtered, then transformed; 0: by taps and channels"},
+               "spectra that are filtered, then transformed; 0: by the sizes"},
+    [KEEPS] = {"keeps", CT_VALUES(BY_SIZE, KEEPS_SUMS, KEEPS_SAMPLES), BY_SIZE,
+               "from spectrum to spectrum: 1 sums, 2 samples; 0: by the sizes"},
     [BUFFERS] = {"buffers", CT_VALUES(0, 1), 0,
                  "in shared memory, of a group; 0: two if its threads are not a warp and both fit"},
     {NULL},
@@ -53,7 +57,7 @@ typedef struct {
     FirSpread spread;
     CtKernel *kernel;
     CtEpilogue *epilogue; /* NULL: none */
-    guint vector, ahead;
+    Way way;
     gpointer table;                /* of the device, exp(−2πi m / P) */
     guint group_threads, n_groups; /* threads of a group; groups of a block */
     guint n_buffers;
@@ -61,10 +65,11 @@ typedef struct {
 } Pfb;
 
 static const Way *
-find_way(gint64 n_channels, gint64 n_taps)
+find_way(gint64 n_channels, gint64 n_taps, CtType type)
 {
+    const gsize bytes = ct_type_info(type)->bytes;
     for (gsize i = 0; i < G_N_ELEMENTS(ways); i++)
-        if (n_taps <= ways[i].n_taps && n_channels <= ways[i].n_channels)
+        if (n_taps <= ways[i].n_taps && n_channels <= ways[i].n_channels && bytes <= ways[i].bytes)
             return &ways[i];
     return NULL;
 }
@@ -75,19 +80,31 @@ log2_of(gint64 n)
     return (guint)g_bit_nth_msf((gulong)n, -1);
 }
 
-/* Registers of a thread for numbers: those that it filters, those that it transforms, and the
- * factors of the passes behind the first. */
+/* Registers for what a thread keeps, filters and has read ahead. */
 static guint
-count_registers(gint64 n_channels, gint64 taps, CtType type, guint vector, guint ahead)
+count_filter_registers(guint n_taps, CtType type, const Way *way)
 {
-    const guint n_taps = (guint)taps, n_values = vector * ahead, n_bits = log2_of(n_channels);
-    const guint n_passes = (n_bits - 1) / log2_of(n_values) + 1;
-    const guint sample_registers = n_values * MAX((guint)ct_type_info(type)->bytes, 2) / 4;
-    guint registers = n_taps * vector + 2 * (n_taps - 1) * vector + 2 * n_values + sample_registers;
-
+    const guint n_values = way->vector * way->ahead, bytes = (guint)ct_type_info(type)->bytes;
+    const guint sample_registers = n_values * MAX(bytes, 2) / 4;
+    if (way->keeps_samples)
+        /* Those kept, sums, and the samples of a phase, converted. */
+        return (n_taps - 1) * way->vector * MAX(bytes, 2) / 4 + 2 * n_values +
+               MAX(5 * n_taps / 2, 8) - 4 + 2 * sample_registers;
     /* If sums take few registers, samples that are read ahead are kept beside those that are
      * filtered. */
-    registers += n_taps < 8 ? sample_registers : 0;
+    return n_taps * way->vector + 2 * (n_taps - 1) * way->vector + 2 * n_values +
+           (n_taps < 8 ? 2 : 1) * sample_registers;
+}
+
+/* Registers of a thread for numbers: those of the filter, those that it transforms, and the factors
+ * of the passes behind the first. */
+static guint
+count_registers(gint64 n_channels, gint64 n_taps, CtType type, const Way *way)
+{
+    const guint n_values = way->vector * way->ahead, n_bits = log2_of(n_channels);
+    const guint n_passes = (n_bits - 1) / log2_of(n_values) + 1;
+    guint registers = count_filter_registers((guint)n_taps, type, way);
+
     /* Samples other than bytes are converted beforehand, and with more than two passes each pass
      * has places of its own. */
     registers += (type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
@@ -99,27 +116,37 @@ count_registers(gint64 n_channels, gint64 taps, CtType type, guint vector, guint
 }
 
 /* How a group works with this tuning. If that does not fit a multiprocessor, the table decides. */
-static void
-choose_way(guint *vector, guint *ahead, const gint64 *tuning, gint64 n_channels, gint64 n_taps,
-           CtType type)
+static Way
+choose_way(const gint64 *tuning, gint64 n_channels, gint64 n_taps, CtType type)
 {
-    const Way *way = find_way(n_channels, n_taps);
-    const guint wanted = tuning[VECTOR] ? (guint)tuning[VECTOR] : way->vector;
-    const guint spectra =
-        tuning[AHEAD] ? (guint)tuning[AHEAD] : MIN(way->ahead, MOST_VALUES / wanted);
-    const gint64 threads = MAX(tuning[THREADS], n_channels / wanted);
+    const Way *usual = find_way(n_channels, n_taps, type);
+    Way way = *usual;
+    way.vector = tuning[VECTOR] ? (guint)tuning[VECTOR] : way.vector;
+    way.ahead = tuning[AHEAD] ? (guint)tuning[AHEAD] : MIN(way.ahead, MOST_VALUES / way.vector);
+    way.keeps_samples = tuning[KEEPS] ? tuning[KEEPS] == KEEPS_SAMPLES : way.keeps_samples;
+    const guint n_values = way.vector * way.ahead;
+    if (n_values > MOST_VALUES || n_values < 4 || n_channels < way.vector ||
+        n_channels / way.vector > 512)
+        return *usual;
+    const gint64 threads = MAX(tuning[THREADS], n_channels / way.vector);
+    const gint64 registers = count_registers(n_channels, n_taps, type, &way) + OTHER_REGISTERS;
+    return registers > MOST_REGISTERS || registers * threads > REGISTERS ? *usual : way;
+}
 
-    *vector = way->vector;
-    *ahead = way->ahead;
-    if ((tuning[VECTOR] == 0 && tuning[AHEAD] == 0) || wanted * spectra > MOST_VALUES ||
-        wanted * spectra < 4 || n_channels < wanted || n_channels / wanted > 512)
-        return;
-    const gint64 registers =
-        count_registers(n_channels, n_taps, type, wanted, spectra) + OTHER_REGISTERS;
-    if (registers > MOST_REGISTERS || registers * threads > REGISTERS)
-        return;
-    *vector = wanted;
-    *ahead = spectra;
+/* The groups of a block: several if they are parts of warps. Larger ones would wait for each
+ * other. */
+static guint
+count_groups(const Way *way, gint64 n_channels, gint64 threads)
+{
+    const gint64 group = n_channels / way->vector;
+    return group > WARP ? 1 : (guint)MAX(1, threads / group);
+}
+
+/* Whether a value has its effect, and another one than the usual value. */
+static gboolean
+has_effect(gint64 wanted, gint64 value, gint64 usual)
+{
+    return wanted == 0 || (wanted == value && value != usual);
 }
 
 static gboolean
@@ -127,19 +154,20 @@ differs(const CtNode *nodes, const gint64 *tuning)
 {
     const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
     const gint64 n_taps = nodes[0].footprint.window / n_channels;
-    const Way *way = find_way(n_channels, n_taps);
-    guint vector, ahead;
+    const CtType type = nodes[0].inputs[0].type;
+    const Way *usual = find_way(n_channels, n_taps, type);
+    const gint64 threads = tunables[THREADS].fallback;
 
-    if (!way)
+    if (!usual)
         return FALSE;
-    choose_way(&vector, &ahead, tuning, n_channels, n_taps, nodes[0].inputs[0].type);
-    const gint64 group = n_channels / vector;
-    return (tuning[BUFFERS] == 0 || group > WARP) &&
-           (tuning[VECTOR] == 0 || (tuning[VECTOR] == vector && vector != way->vector)) &&
-           (tuning[AHEAD] == 0 || (tuning[AHEAD] == ahead && ahead != way->ahead)) &&
-           MAX(1, tuning[THREADS] / group) != (tuning[THREADS] == tunables[THREADS].fallback
-                                                   ? 0
-                                                   : MAX(1, tunables[THREADS].fallback / group));
+    const Way way = choose_way(tuning, n_channels, n_taps, type);
+    return has_effect(tuning[VECTOR], way.vector, usual->vector) &&
+           has_effect(tuning[AHEAD], way.ahead, usual->ahead) &&
+           has_effect(tuning[KEEPS], way.keeps_samples ? KEEPS_SAMPLES : KEEPS_SUMS,
+                      usual->keeps_samples ? KEEPS_SAMPLES : KEEPS_SUMS) &&
+           (tuning[BUFFERS] == 0 || n_channels / way.vector > WARP) &&
+           (tuning[THREADS] == threads || count_groups(&way, n_channels, tuning[THREADS]) !=
+                                              count_groups(&way, n_channels, threads));
 }
 
 static gboolean
@@ -171,12 +199,16 @@ static void
 choose_buffers(Pfb *self, gboolean is_one, guint n_blocks)
 {
     const CtDeviceInfo *device = ct_device_info(self->spread.device);
-    const gint64 n_channels = self->spread.n_channels;
-    const gsize pitch = (gsize)(n_channels + n_channels / 16);
-    const gsize bytes = self->n_groups * self->ahead * pitch * 2 * sizeof(float);
-    const gboolean fits = (2 * bytes + BLOCK_SHARED) * n_blocks <= device->multiprocessor_shared;
+    const gsize n_channels = (gsize)self->spread.n_channels;
+    const gsize bytes =
+        self->n_groups * self->way.ahead * (n_channels + n_channels / 16) * 2 * sizeof(float);
+    const gsize n_taps = ((gsize)self->spread.n_taps + 3) / 4 * 4;
+    const gsize taps =
+        self->way.keeps_samples ? self->n_groups * n_channels * n_taps * sizeof(float) : 0;
+    const gsize both = 2 * bytes + taps + BLOCK_SHARED;
+    const gboolean fits = both * n_blocks <= device->multiprocessor_shared;
     self->n_buffers = !is_one && self->group_threads > WARP && fits ? 2 : 1;
-    self->shared_bytes = self->n_buffers * bytes;
+    self->shared_bytes = self->n_buffers * bytes + taps;
 }
 
 static gboolean
@@ -189,28 +221,28 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     const gint64 n_channels = self->spread.n_channels;
     self->epilogue = prepare->epilogue;
-    choose_way(&self->vector, &self->ahead, prepare->tuning, n_channels, self->spread.n_taps,
-               self->spread.in_type);
+    self->way = choose_way(prepare->tuning, n_channels, self->spread.n_taps, self->spread.in_type);
     self->spread.n_times = (guint)(n_channels / self->spread.hop);
-    self->spread.ahead = self->ahead;
-    self->group_threads = (guint)n_channels / self->vector;
-    self->n_groups = MAX(1, (guint)prepare->tuning[THREADS] / self->group_threads);
+    self->spread.ahead = self->way.ahead;
+    self->group_threads = (guint)n_channels / self->way.vector;
+    self->n_groups = count_groups(&self->way, n_channels, prepare->tuning[THREADS]);
     const guint threads = self->group_threads * self->n_groups;
 
     gboolean is_unusual = !is_usual_count(self->spread.n_taps);
-    for (guint i = 0; i < BUFFERS; i++)
+    for (guint i = 0; i < KEEPS; i++)
         is_unusual |= prepare->tuning[i] != tunables[i].fallback;
 
-    ct_fir_define(defines, "VECTOR", self->vector);
-    ct_fir_define(defines, "PHASES_APART", self->vector > 1);
-    ct_fir_define(defines, "TAPS_SHARED", FALSE);
+    ct_fir_define(defines, "VECTOR", self->way.vector);
+    ct_fir_define(defines, "PHASES_APART", self->way.vector > 1);
+    ct_fir_define(defines, "TAPS_SHARED", self->way.keeps_samples);
+    ct_fir_define(defines, "KEEPS_SAMPLES", self->way.keeps_samples);
     ct_fir_define(defines, "N_BITS", log2_of(n_channels));
-    ct_fir_define(defines, "RADIX_BITS", log2_of(self->vector * self->ahead));
+    ct_fir_define(defines, "RADIX_BITS", log2_of(self->way.vector * self->way.ahead));
     ct_fir_define(defines, "GROUPS", self->n_groups);
     ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
-    const guint registers = count_registers(n_channels, self->spread.n_taps, self->spread.in_type,
-                                            self->vector, self->ahead) +
-                            (self->epilogue ? EPILOGUE_REGISTERS : 0);
+    const guint registers =
+        count_registers(n_channels, self->spread.n_taps, self->spread.in_type, &self->way) +
+        (self->epilogue ? EPILOGUE_REGISTERS : 0);
     const guint n_blocks = ct_fir_spread_blocks(&self->spread, threads, registers, is_unusual);
     choose_buffers(self, prepare->tuning[BUFFERS] == 1, n_blocks);
     ct_fir_define(defines, "MIN_BLOCKS", n_blocks);
@@ -236,7 +268,7 @@ is_aligned(const Pfb *self, const FirAxes *axes, const guint8 *in)
 
     for (guint a = 0; a < axes->n_axes; a++)
         bits |= (gsize)axes->in[a];
-    return axes->sample == (gint64)bytes && bits % (bytes * self->vector) == 0;
+    return axes->sample == (gint64)bytes && bits % (bytes * self->way.vector) == 0;
 }
 
 static gboolean
@@ -301,7 +333,7 @@ fits(const CtNode *nodes, char **reason)
         ct_params_choice(fft, "direction") != 0)
         *reason = g_strdup("it makes channels of phases alone, forward");
     else if (n_channels < 2 || (n_channels & (n_channels - 1)) != 0 ||
-             find_way(n_channels, n_taps) == NULL)
+             find_way(n_channels, n_taps, nodes[0].inputs[0].type) == NULL)
         *reason = g_strdup_printf("it wants a power of two of at most 1024 channels (8 taps), 512 "
                                   "(16 taps) or 256 (32 taps), but is given %" G_GINT64_FORMAT
                                   " channels of %" G_GINT64_FORMAT " taps",

@@ -9,8 +9,9 @@
  * shared memory.
  *
  * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, log2
- * N_VALUES; GROUPS, of a block; BUFFERS, of a group; SHIFT, whether channel 0 stands in the middle.
- * Threads are spread over series, by groups. */
+ * N_VALUES; GROUPS, of a block; BUFFERS, of a group; KEEPS_SAMPLES, whether threads keep samples from
+ * spectrum to spectrum, not sums; SHIFT, whether channel 0 stands in the middle. Threads are spread
+ * over series, by groups. */
 #include "fir-window.h"
 
 #include <cornerturn/kit/epilogue-kernel.h>
@@ -21,6 +22,12 @@
 /* Values of a spectrum in shared memory, between passes. One is left free behind every 16, so that
  * neighbours that write far apart write to different banks. */
 #define PITCH (N_CHANNELS + N_CHANNELS / 16)
+
+#if KEEPS_SAMPLES
+typedef Windows Filter;
+#else
+typedef Sums Filter;
+#endif
 
 #include "fft-radix.h"
 
@@ -156,8 +163,9 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     typedef CtStored<ct_cf32> Stored;
     typedef Factors<N_PASSES - 1> Last;
     constexpr int apart = N_CHANNELS / Last::radix;
-    extern __shared__ Outputs groups[];
-    ct_cf32 *memory = (ct_cf32 *)groups + threadIdx.x / GROUP_THREADS * (BUFFERS * BUFFER);
+    extern __shared__ Outputs shared[];
+    TapGroups &groups = *(TapGroups *)((ct_cf32 *)shared + GROUPS * BUFFERS * BUFFER);
+    ct_cf32 *memory = (ct_cf32 *)shared + threadIdx.x / GROUP_THREADS * (BUFFERS * BUFFER);
     ct_cf32 *other = memory + (BUFFERS - 1) * BUFFER;
     const int thread = threadIdx.x % GROUP_THREADS;
     const uint32 group = blockIdx.x * GROUPS + threadIdx.x / GROUP_THREADS;
@@ -172,11 +180,11 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     const int64 step_out = axes.output * N_TIMES;
     const uint8 *from = place.in + thread * VECTOR * axes.sample;
     uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(Stored);
-    Taps own(taps, thread * VECTOR);
+    Taps own(taps, thread * VECTOR, groups);
     const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * VECTOR;
     Samples ahead[AHEAD] = {};
     Passes<0> passes;
-    Sums sums;
+    Filter filter;
     CtEpilogue epilogue(settings);
 
     passes.init(table, thread);
@@ -195,7 +203,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
             to -= AHEAD * step_out;
             continue;
         }
-        sums.add(made, samples, own);
+        filter.add(made, samples, own);
         if (row + AHEAD < N_TAPS)
             continue;
         wait_to_write<GROUP_THREADS>();
