@@ -36,6 +36,8 @@ PARTS = {
     "graphs-emulated": ("random_graphs.py", 1, EMULATED),
     "graphs-device": ("random_graphs.py", 1, {"CORNERTURN_CUDA": "",
                                               "CORNERTURN_TEST_BACKEND": "cuda"}),
+    "fused": ("fused_graphs.py", 1, EMULATED),
+    "fused-device": ("fused_graphs.py", 1, {"CORNERTURN_CUDA": ""}),
     "faults": ("faults.py", 30, {}),
     "command": ("unit_tests.py", 10, {
         TEST: "fuzz-command.py", VARIABLES: "CORNERTURN_FUZZ_SEED CORNERTURN_FUZZ_RUNS"}),
@@ -45,11 +47,11 @@ PARTS = {
 # The number of runs that one seed makes, if more than one.
 BATCHES = {"unit_tests.py": 40}
 if EMULATED["CORNERTURN_CUDA"] == "off":
-    del PARTS["graphs-emulated"]
+    del PARTS["graphs-emulated"], PARTS["fused"]
 if "ADVERSARY_FAULT_LIBRARY" not in os.environ:
     del PARTS["faults"]
 # These parts run only if --only names them, because they need devices.
-NAMED_ONLY = ("graphs-device",)
+NAMED_ONLY = ("graphs-device", "fused-device")
 BAD = ("wrong", "crash", "hang")
 # A part that gives no answer for these seconds hangs.
 MOST_SECONDS = 600
