@@ -26,6 +26,23 @@ ct_epilogue_is_valid(const CtEpilogueValidity *of, const void *to)
     return of->validity[at];
 }
 
+/* Adds what the threads of a block have counted, less than 2³² together, to a counter in memory:
+ * once for a block, since additions to one place follow one another. All threads call this. */
+__device__ inline void
+ct_epilogue_count(uint64 *counter, uint32 count)
+{
+    __shared__ uint32 sum;
+    if (threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
+    if (count > 0)
+        atomicAdd(&sum, count);
+    __syncthreads();
+    if (threadIdx.x == 0 && sum > 0)
+        atomicAdd(counter, (uint64)sum);
+    __syncthreads();
+}
+
 template <typename Number>
 __device__ inline void
 ct_epilogue_keep(Number &)

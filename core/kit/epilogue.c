@@ -137,10 +137,8 @@ write_text(const Own *self)
     g_string_append(text, "}\n__device__ void end()\n{\n");
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel && self->attached[k].form.kernel->n_counters > 0)
-            g_string_append_printf(text,
-                                   "if (counts[%u] > 0) atomicAdd(settings.stage%u.ct_own_counter, "
-                                   "(uint64)counts[%u]);\n",
-                                   k, k, k);
+            g_string_append_printf(
+                text, "ct_epilogue_count(settings.stage%u.ct_own_counter, counts[%u]);\n", k, k);
     g_string_append(text, "}\n};\n");
     return g_string_free(text, FALSE);
 }

@@ -26,9 +26,10 @@
  *         epilogue.end();
  *     }
  *
- * CtStored<T> is the element in memory where the kernel makes T. Every thread calls `end`, once,
- * after its last element. The values are those that the stages would make one after another: no
- * operation of the kernel is joined with one of the epilogue. */
+ * CtStored<T> is the element in memory where the kernel makes T. All threads of a block, which has
+ * one dimension, call `end` together, once, after the last element. The values are those that the
+ * stages would make one after another: no operation of the kernel is joined with one of the
+ * epilogue. */
 #pragma once
 
 #include <cornerturn/kit/form.h>
