@@ -22,7 +22,7 @@ typedef struct {
 } Way;
 
 static const Way ways[] = {
-    {8, 1024, 2, 2, 8, TRUE},  {8, 512, 8, 2, 8, FALSE},  {8, 1024, 8, 4, 4, FALSE},
+    {8, 512, 2, 2, 8, TRUE},   {8, 512, 8, 2, 8, FALSE},  {8, 1024, 8, 4, 4, FALSE},
     {16, 512, 8, 2, 8, FALSE}, {32, 256, 8, 1, 8, FALSE},
 };
 
