@@ -82,8 +82,8 @@ ct_keep(double &value)
 }
 
 /* Waits until a number is loaded. Later instructions then need not wait for it: a loop that uses it
- * would wait for its own loads each time, since an instruction waits for all loads that share one of
- * a few counters. The grid must have one row; the compiler does not know that. */
+ * would wait for its own loads each time, since an instruction waits for all loads that share one
+ * of a few counters. The grid must have one row; the compiler does not know that. */
 __device__ inline void
 ct_await(float &value)
 {
