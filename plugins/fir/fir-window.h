@@ -277,27 +277,29 @@ struct Sums {
 struct Windows {
     Samples before[N_TAPS - 1 + (N_TAPS == 1)] = {};
 
-    /* Completes the outputs of AHEAD rows. */
+    /* Completes the outputs of AHEAD rows for element i. */
     __device__ void
-    add(Outputs (&made)[AHEAD], const Samples (&samples)[AHEAD], const Taps &taps)
+    filter(OUT (&made)[AHEAD], const Samples (&samples)[AHEAD], const Taps &taps, int i) const
     {
         constexpr int n = N_TAPS - 1;
-        taps.forget();
+        ct_complex<float> x[n + AHEAD];
 #pragma unroll
-        for (int i = 0; i < VECTOR; i++) {
-            ct_complex<float> x[n + AHEAD];
+        for (int row = 0; row < n + AHEAD; row++)
+            x[row] = ct_load<float>((row < n ? before[row] : samples[row - n]).vector.item[i]);
 #pragma unroll
-            for (int row = 0; row < n + AHEAD; row++)
-                x[row] = ct_load<float>((row < n ? before[row] : samples[row - n]).vector.item[i]);
+        for (int j = 0; j < AHEAD; j++) {
+            made[j] = {};
 #pragma unroll
-            for (int j = 0; j < AHEAD; j++) {
-                OUT sum = {};
-#pragma unroll
-                for (int k = 0; k < N_TAPS; k++)
-                    sum = multiply_add(taps.get(k, i), x[j + k], sum);
-                made[j].item[i] = sum;
-            }
+            for (int k = 0; k < N_TAPS; k++)
+                made[j] = multiply_add(taps.get(k, i), x[j + k], made[j]);
         }
+    }
+
+    /* Goes on by AHEAD rows. */
+    __device__ void
+    move(const Samples (&samples)[AHEAD])
+    {
+        constexpr int n = N_TAPS - 1;
 #pragma unroll
         for (int row = 0; row < n; row++)
             before[row] = row + AHEAD < n ? before[row + AHEAD] : samples[row + AHEAD - n];

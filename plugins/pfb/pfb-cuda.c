@@ -22,8 +22,9 @@ typedef struct {
 } Way;
 
 static const Way ways[] = {
-    {8, 512, 2, 2, 8, TRUE},   {8, 512, 8, 2, 8, FALSE},  {8, 1024, 8, 4, 4, FALSE},
-    {16, 512, 8, 2, 8, FALSE}, {32, 256, 8, 1, 8, FALSE},
+    {8, 512, 2, 2, 8, TRUE},   {8, 2048, 2, 4, 4, TRUE}, {8, 512, 8, 2, 8, FALSE},
+    {8, 1024, 8, 4, 4, FALSE}, {16, 512, 2, 2, 8, TRUE}, {16, 512, 8, 2, 8, FALSE},
+    {32, 256, 8, 1, 8, FALSE},
 };
 
 enum { THREADS, VECTOR, AHEAD, KEEPS, BUFFERS };
@@ -74,6 +75,15 @@ find_way(gint64 n_channels, gint64 n_taps, CtType type)
     return NULL;
 }
 
+static gint64
+most_channels(gint64 n_taps, CtType type)
+{
+    gint64 most = 0;
+    for (gint64 n = 2; find_way(n, n_taps, type); n *= 2)
+        most = n;
+    return most;
+}
+
 static guint
 log2_of(gint64 n)
 {
@@ -87,9 +97,9 @@ count_filter_registers(guint n_taps, CtType type, const Way *way)
     const guint n_values = way->vector * way->ahead, bytes = (guint)ct_type_info(type)->bytes;
     const guint sample_registers = n_values * MAX(bytes, 2) / 4;
     if (way->keeps_samples)
-        /* Those kept, sums, and the samples of a phase, converted. */
-        return (n_taps - 1) * way->vector * MAX(bytes, 2) / 4 + 2 * n_values +
-               MAX(5 * n_taps / 2, 8) - 4 + 2 * sample_registers;
+        /* Those kept, sums, and coefficients and samples of some phases, converted. */
+        return (n_taps - 1) * way->vector * MAX(bytes, 2) / 4 + 2 * n_values + n_taps + 7 +
+               2 * sample_registers;
     /* If sums take few registers, samples that are read ahead are kept beside those that are
      * filtered. */
     return n_taps * way->vector + 2 * (n_taps - 1) * way->vector + 2 * n_values +
@@ -107,7 +117,7 @@ count_registers(gint64 n_channels, gint64 n_taps, CtType type, const Way *way)
 
     /* Samples other than bytes are converted beforehand, and with more than two passes each pass
      * has places of its own. */
-    registers += (type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
+    registers += !way->keeps_samples && (type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
     for (guint pass = 1; pass < n_passes; pass++) {
         const guint radix = 1u << (n_bits / n_passes + (pass < n_bits % n_passes));
         registers += 2 * (MIN(radix, 4) + MAX(radix / 4, 1) - 2);
@@ -194,21 +204,45 @@ is_usual_count(gint64 n_taps)
     return n_taps == 8 || n_taps == 16 || n_taps == 32;
 }
 
+/* Shared memory of a buffer of all groups of a block, and of the coefficients. */
+static gsize
+buffer_bytes(const Pfb *self)
+{
+    const gsize n_channels = (gsize)self->spread.n_channels;
+    return self->n_groups * self->way.ahead * (n_channels + n_channels / 16) * 2 * sizeof(float);
+}
+
+static gsize
+taps_bytes(const Pfb *self)
+{
+    const gsize n_taps = ((gsize)self->spread.n_taps + 3) / 4 * 4;
+    const gsize bytes = self->n_groups * (gsize)self->spread.n_channels * n_taps * sizeof(float);
+    return self->way.keeps_samples ? bytes : 0;
+}
+
 /* With two buffers, a group waits half as often; that counts where it is more than a warp. */
 static void
 choose_buffers(Pfb *self, gboolean is_one, guint n_blocks)
 {
     const CtDeviceInfo *device = ct_device_info(self->spread.device);
-    const gsize n_channels = (gsize)self->spread.n_channels;
-    const gsize bytes =
-        self->n_groups * self->way.ahead * (n_channels + n_channels / 16) * 2 * sizeof(float);
-    const gsize n_taps = ((gsize)self->spread.n_taps + 3) / 4 * 4;
-    const gsize taps =
-        self->way.keeps_samples ? self->n_groups * n_channels * n_taps * sizeof(float) : 0;
-    const gsize both = 2 * bytes + taps + BLOCK_SHARED;
-    const gboolean fits = both * n_blocks <= device->multiprocessor_shared;
+    const gsize both = 2 * buffer_bytes(self) + taps_bytes(self);
+    const gboolean fits = both <= device->shared_bytes &&
+                          (both + BLOCK_SHARED) * n_blocks <= device->multiprocessor_shared;
     self->n_buffers = !is_one && self->group_threads > WARP && fits ? 2 : 1;
-    self->shared_bytes = self->n_buffers * bytes + taps;
+    self->shared_bytes = self->n_buffers * buffer_bytes(self) + taps_bytes(self);
+}
+
+/* Decides how groups work. Where shared memory is small, fewer spectra are transformed together. */
+static void
+choose_groups(Pfb *self, const gint64 *tuning)
+{
+    const gint64 n_channels = self->spread.n_channels;
+    self->way = choose_way(tuning, n_channels, self->spread.n_taps, self->spread.in_type);
+    self->group_threads = (guint)n_channels / self->way.vector;
+    self->n_groups = count_groups(&self->way, n_channels, tuning[THREADS]);
+    while (self->way.ahead > 2 && buffer_bytes(self) + taps_bytes(self) >
+                                      ct_device_info(self->spread.device)->shared_bytes)
+        self->way.ahead /= 2;
 }
 
 static gboolean
@@ -221,11 +255,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     const gint64 n_channels = self->spread.n_channels;
     self->epilogue = prepare->epilogue;
-    self->way = choose_way(prepare->tuning, n_channels, self->spread.n_taps, self->spread.in_type);
+    choose_groups(self, prepare->tuning);
     self->spread.n_times = (guint)(n_channels / self->spread.hop);
     self->spread.ahead = self->way.ahead;
-    self->group_threads = (guint)n_channels / self->way.vector;
-    self->n_groups = count_groups(&self->way, n_channels, prepare->tuning[THREADS]);
     const guint threads = self->group_threads * self->n_groups;
 
     gboolean is_unusual = !is_usual_count(self->spread.n_taps);
@@ -328,16 +360,20 @@ fits(const CtNode *nodes, char **reason)
     const CtFootprint *footprint = &nodes[0].footprint;
     const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
     const gint64 n_taps = footprint->window / n_channels;
+    const CtType type = nodes[0].inputs[0].type;
 
     if (!is_axis(fft, "axis", "phase") || !is_axis(fft, "to", "channel") ||
         ct_params_choice(fft, "direction") != 0)
         *reason = g_strdup("it makes channels of phases alone, forward");
     else if (n_channels < 2 || (n_channels & (n_channels - 1)) != 0 ||
-             find_way(n_channels, n_taps, nodes[0].inputs[0].type) == NULL)
-        *reason = g_strdup_printf("it wants a power of two of at most 1024 channels (8 taps), 512 "
-                                  "(16 taps) or 256 (32 taps), but is given %" G_GINT64_FORMAT
-                                  " channels of %" G_GINT64_FORMAT " taps",
-                                  n_channels, n_taps);
+             find_way(n_channels, n_taps, type) == NULL)
+        *reason = g_strdup_printf(
+            "it wants a power of two of at most %" G_GINT64_FORMAT
+            " channels (8 taps), %" G_GINT64_FORMAT " (16 taps) or %" G_GINT64_FORMAT
+            " (32 taps) of %s, but is given %" G_GINT64_FORMAT " channels of %" G_GINT64_FORMAT
+            " taps",
+            most_channels(8, type), most_channels(16, type), most_channels(32, type),
+            ct_type_info(type)->name, n_channels, n_taps);
     else if (n_channels % footprint->hop != 0)
         *reason = g_strdup_printf(
             "it wants a hop that divides the channels, but is given %" G_GINT64_FORMAT

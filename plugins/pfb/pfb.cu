@@ -9,9 +9,9 @@
  * shared memory.
  *
  * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, log2
- * N_VALUES; GROUPS, of a block; BUFFERS, of a group; KEEPS_SAMPLES, whether threads keep samples from
- * spectrum to spectrum, not sums; SHIFT, whether channel 0 stands in the middle. Threads are spread
- * over series, by groups. */
+ * N_VALUES; GROUPS, of a block; BUFFERS, of a group; KEEPS_SAMPLES, whether threads keep samples
+ * from spectrum to spectrum, not sums; SHIFT, whether channel 0 stands in the middle. Threads are
+ * spread over series, by groups. */
 #include "fir-window.h"
 
 #include <cornerturn/kit/epilogue-kernel.h>
@@ -22,12 +22,6 @@
 /* Values of a spectrum in shared memory, between passes. One is left free behind every 16, so that
  * neighbours that write far apart write to different banks. */
 #define PITCH (N_CHANNELS + N_CHANNELS / 16)
-
-#if KEEPS_SAMPLES
-typedef Windows Filter;
-#else
-typedef Sums Filter;
-#endif
 
 #include "fft-radix.h"
 
@@ -124,18 +118,67 @@ swap(ct_cf32 *&a, ct_cf32 *&b)
     b = c;
 }
 
-/* Puts filtered phases from `phase` on, modulo P, to their places in a spectrum. */
+/* Puts n filtered phases from `phase` on, modulo P, to their places in a spectrum. */
+template <int n>
 __device__ inline void
-put(ct_cf32 *spectrum, int phase, const Outputs &outputs)
+put(ct_cf32 *spectrum, int phase, const ct_cf32 *values)
 {
-    if (ROTATES) {
+    struct alignas(n * sizeof(ct_cf32)) Whole {
+        ct_cf32 value[n];
+    } whole;
 #pragma unroll
-        for (int i = 0; i < VECTOR; i++)
-            spectrum[(phase + i) & (N_CHANNELS - 1)] = outputs.item[i];
-    } else {
-        *(Outputs *)&spectrum[phase] = outputs;
+    for (int i = 0; i < n; i++) {
+        if (ROTATES)
+            spectrum[(phase + i) & (N_CHANNELS - 1)] = values[i];
+        else
+            whole.value[i] = values[i];
     }
+    if (!ROTATES)
+        *(Whole *)&spectrum[phase] = whole;
 }
+
+#if KEEPS_SAMPLES
+/* What a thread keeps from rows to rows. */
+struct Filter {
+    Windows windows;
+
+    /* Puts the outputs of AHEAD rows into `spectra`, those of two phases at a time: more would need
+     * more registers. */
+    __device__ void
+    run(ct_cf32 *spectra, int phase, const Samples (&samples)[AHEAD], const Taps &taps)
+    {
+        constexpr int n = VECTOR < 2 ? VECTOR : 2;
+#pragma unroll
+        for (int i = 0; i < VECTOR; i += n) {
+            ct_cf32 made[n][AHEAD];
+            taps.forget();
+#pragma unroll
+            for (int k = 0; k < n; k++)
+                windows.filter(made[k], samples, taps, i + k);
+#pragma unroll
+            for (int row = 0; row < AHEAD; row++) {
+                const ct_cf32 values[2] = {made[0][row], made[n - 1][row]};
+                put<n>(spectra + row * N_CHANNELS, phase + i, values);
+            }
+        }
+        windows.move(samples);
+    }
+};
+#else
+struct Filter {
+    Sums sums;
+
+    __device__ void
+    run(ct_cf32 *spectra, int phase, const Samples (&samples)[AHEAD], const Taps &taps)
+    {
+        Outputs made[AHEAD];
+        sums.add(made, samples, taps);
+#pragma unroll
+        for (int row = 0; row < AHEAD; row++)
+            put<VECTOR>(spectra + row * N_CHANNELS, phase, made[row].item);
+    }
+};
+#endif
 
 /* Reads rows from `row` on. `dense`: their samples lie side by side and aligned. */
 __device__ inline void
@@ -192,7 +235,6 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     passes.await();
     for (int row = -AHEAD; row < n_most; row += AHEAD, to += AHEAD * step_out) {
         Samples samples[AHEAD];
-        Outputs made[AHEAD];
         ct_cf32 v[N_VALUES];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
@@ -203,13 +245,10 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
             to -= AHEAD * step_out;
             continue;
         }
-        filter.add(made, samples, own);
+        wait_to_write<GROUP_THREADS>();
+        filter.run(memory, phase, samples, own);
         if (row + AHEAD < N_TAPS)
             continue;
-        wait_to_write<GROUP_THREADS>();
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            put(memory + i * N_CHANNELS, phase, made[i]);
         wait<GROUP_THREADS>();
         passes.run(v, memory, other, thread);
         /* The last pass has read the buffer that is not written next. */

@@ -167,10 +167,11 @@ test_chain(void)
         return;
     }
     for (guint i = 0; i < 24; i++) {
-        const guint bits = 1 + i % 10, most = bits == 10 ? 8 : bits == 9 ? 16 : 32;
+        const CtType type = types[i % G_N_ELEMENTS(types)];
+        const guint bits = i == 20 ? 11 : 1 + i % 10, most = bits >= 10 ? 8 : bits == 9 ? 16 : 32;
         const gint64 n_channels = (gint64)1 << bits;
         const Problem problem = {
-            .type = types[i % G_N_ELEMENTS(types)],
+            .type = type,
             .n_channels = n_channels,
             .n_taps = i % 3 == 0   ? 8
                       : i % 7 == 1 ? 1
@@ -263,15 +264,15 @@ test_refusals(void)
         gint64 n_channels, n_taps, hop;
         const char *reason;
     } cases[] = {
-        {2048, 4, 2048,
-         "it wants a power of two of at most 1024 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps), but is given 2048 channels of 4 taps"},
+        {4096, 4, 4096,
+         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
+         "or 256 (32 taps) of ci8, but is given 4096 channels of 4 taps"},
         {1024, 9, 1024,
-         "it wants a power of two of at most 1024 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps), but is given 1024 channels of 9 taps"},
+         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
+         "or 256 (32 taps) of ci8, but is given 1024 channels of 9 taps"},
         {48, 4, 48,
-         "it wants a power of two of at most 1024 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps), but is given 48 channels of 4 taps"},
+         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
+         "or 256 (32 taps) of ci8, but is given 48 channels of 4 taps"},
         {64, 4, 48, "it wants a hop that divides the channels, but is given 48 of 64"},
         {64, 4, 32, NULL},
     };
