@@ -106,13 +106,38 @@ count_filter_registers(guint n_taps, CtType type, const Way *way)
            (n_taps < 8 ? 2 : 1) * sample_registers;
 }
 
+/* The logarithm of the largest radix. Of few channels, a thread does not have all: with two passes,
+ * threads side by side write channels side by side. */
+static guint
+largest_radix(gint64 n_channels, const Way *way)
+{
+    const guint n_bits = log2_of(n_channels);
+    return MIN(log2_of(way->vector * way->ahead), MAX(1, (n_bits + 1) / 2));
+}
+
+static guint
+count_passes(gint64 n_channels, const Way *way)
+{
+    return (log2_of(n_channels) - 1) / largest_radix(n_channels, way) + 1;
+}
+
+/* The distance of spectra in shared memory. In the first pass, threads side by side read values
+ * side by side of one spectrum, then of the next: these lie in other banks. */
+static gint64
+find_pitch(gint64 n_channels, const Way *way)
+{
+    const guint n_passes = count_passes(n_channels, way);
+    const gint64 apart = n_channels >> ((log2_of(n_channels) + n_passes - 1) / n_passes);
+    return n_channels + MAX(n_channels / 16, apart < 16 ? MAX(apart, way->vector) : 0);
+}
+
 /* Registers of a thread for numbers: those of the filter, those that it transforms, and the factors
  * of the passes behind the first. */
 static guint
 count_registers(gint64 n_channels, gint64 n_taps, CtType type, const Way *way)
 {
     const guint n_values = way->vector * way->ahead, n_bits = log2_of(n_channels);
-    const guint n_passes = (n_bits - 1) / log2_of(n_values) + 1;
+    const guint n_passes = count_passes(n_channels, way);
     guint registers = count_filter_registers((guint)n_taps, type, way);
 
     /* Samples other than bytes are converted beforehand, and with more than two passes each pass
@@ -208,8 +233,8 @@ is_usual_count(gint64 n_taps)
 static gsize
 buffer_bytes(const Pfb *self)
 {
-    const gsize n_channels = (gsize)self->spread.n_channels;
-    return self->n_groups * self->way.ahead * (n_channels + n_channels / 16) * 2 * sizeof(float);
+    const gsize pitch = (gsize)find_pitch(self->spread.n_channels, &self->way);
+    return self->n_groups * self->way.ahead * pitch * 2 * sizeof(float);
 }
 
 static gsize
@@ -269,7 +294,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     ct_fir_define(defines, "TAPS_SHARED", self->way.keeps_samples);
     ct_fir_define(defines, "KEEPS_SAMPLES", self->way.keeps_samples);
     ct_fir_define(defines, "N_BITS", log2_of(n_channels));
-    ct_fir_define(defines, "RADIX_BITS", log2_of(self->way.vector * self->way.ahead));
+    ct_fir_define(defines, "RADIX_BITS", largest_radix(n_channels, &self->way));
+    ct_fir_define(defines, "PITCH", find_pitch(n_channels, &self->way));
     ct_fir_define(defines, "GROUPS", self->n_groups);
     ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
     const guint registers =

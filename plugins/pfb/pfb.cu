@@ -8,10 +8,10 @@
  * these spectra. Each thread has N_VALUES values in each pass; between passes the values go through
  * shared memory.
  *
- * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, log2
- * N_VALUES; GROUPS, of a block; BUFFERS, of a group; KEEPS_SAMPLES, whether threads keep samples
- * from spectrum to spectrum, not sums; SHIFT, whether channel 0 stands in the middle. Threads are
- * spread over series, by groups. */
+ * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, of the
+ * largest radix; PITCH, of spectra in shared memory; GROUPS, of a block; BUFFERS, of a group;
+ * KEEPS_SAMPLES, whether threads keep samples from spectrum to spectrum, not sums; SHIFT, whether
+ * channel 0 stands in the middle. Threads are spread over series, by groups. */
 #include "fir-window.h"
 
 #include <cornerturn/kit/epilogue-kernel.h>
@@ -19,9 +19,6 @@
 #define GROUP_THREADS (N_CHANNELS / VECTOR)
 #define N_VALUES      (VECTOR * AHEAD)
 #define N_PASSES      ((N_BITS + RADIX_BITS - 1) / RADIX_BITS)
-/* Values of a spectrum in shared memory, between passes. One is left free behind every 16, so that
- * neighbours that write far apart write to different banks. */
-#define PITCH (N_CHANNELS + N_CHANNELS / 16)
 
 #include "fft-radix.h"
 
@@ -29,8 +26,9 @@
  * two, a group waits once in a pass; with one, before the writes too. */
 #define BUFFER (AHEAD * PITCH)
 
-/* The place of a value between passes. Sums of places are places of sums where the parts of a sum
- * are below different powers of two. */
+/* The place of a value between passes. One is left free behind every 16, so that neighbours that
+ * write far apart write to different banks. Sums of places are places of sums where the parts of a
+ * sum are below different powers of two. */
 __device__ constexpr int
 padded(int spectrum, int at)
 {
@@ -45,8 +43,8 @@ wait_to_write()
         wait<n>();
 }
 
-/* Passes from `pass` on, of AHEAD spectra at `from`. They lie one after another before the first
- * pass, and PITCH apart afterwards. `to` is the other buffer. */
+/* Passes from `pass` on, of AHEAD spectra at `from`, whose values lie one after another before the
+ * first pass. `to` is the other buffer. */
 template <int pass> struct Passes {
     typedef Factors<pass> Own;
     static constexpr int radix = Own::radix, span = Own::span, apart = N_CHANNELS / radix;
@@ -77,11 +75,11 @@ template <int pass> struct Passes {
         const int last = first % span + first / span * span * radix;
 
         const ct_cf32 *own =
-            from + (pass == 0 ? spectrum * N_CHANNELS + first : padded(spectrum, first));
+            from + (pass == 0 ? spectrum * PITCH + first : padded(spectrum, first));
 #pragma unroll
         for (int i = 0; i < N_VALUES; i++) {
             const int further = i / radix * GROUP_THREADS / apart, at = i % radix * apart;
-            v[i] = own[pass == 0 ? further * N_CHANNELS + at : padded(further, at)];
+            v[i] = own[pass == 0 ? further * PITCH + at : padded(further, at)];
         }
 #pragma unroll
         for (int i = 0; i < N_VALUES; i += radix)
@@ -158,7 +156,7 @@ struct Filter {
 #pragma unroll
             for (int row = 0; row < AHEAD; row++) {
                 const ct_cf32 values[2] = {made[0][row], made[n - 1][row]};
-                put<n>(spectra + row * N_CHANNELS, phase + i, values);
+                put<n>(spectra + row * PITCH, phase + i, values);
             }
         }
         windows.move(samples);
@@ -175,7 +173,7 @@ struct Filter {
         sums.add(made, samples, taps);
 #pragma unroll
         for (int row = 0; row < AHEAD; row++)
-            put<VECTOR>(spectra + row * N_CHANNELS, phase, made[row].item);
+            put<VECTOR>(spectra + row * PITCH, phase, made[row].item);
     }
 };
 #endif
