@@ -107,12 +107,16 @@ count_filter_registers(guint n_taps, CtType type, const Way *way)
 }
 
 /* The logarithm of the largest radix. Of few channels, a thread does not have all: with two passes,
- * threads side by side write channels side by side. */
+ * threads side by side write channels side by side. No radix is below the phases of a thread, since
+ * a group has at most as many threads as a pass has transforms of a spectrum. */
 static guint
 largest_radix(gint64 n_channels, const Way *way)
 {
-    const guint n_bits = log2_of(n_channels);
-    return MIN(log2_of(way->vector * way->ahead), MAX(1, (n_bits + 1) / 2));
+    const guint n_bits = log2_of(n_channels), most = log2_of(way->vector * way->ahead);
+    guint radix = MIN(most, MAX(1, (n_bits + 1) / 2));
+    while (radix < most && n_bits / ((n_bits - 1) / radix + 1) < log2_of(way->vector))
+        radix++;
+    return radix;
 }
 
 static guint

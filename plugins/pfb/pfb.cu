@@ -48,6 +48,7 @@ wait_to_write()
 template <int pass> struct Passes {
     typedef Factors<pass> Own;
     static constexpr int radix = Own::radix, span = Own::span, apart = N_CHANNELS / radix;
+    static_assert(radix >= VECTOR, "a thread begins at one place in each spectrum");
     Own factors;
     Passes<pass + 1> next;
 
