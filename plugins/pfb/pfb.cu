@@ -40,30 +40,41 @@ template <int pass> struct Passes {
         next.init(table, thread);
     }
 
-    /* Leaves in `v` the values that the last pass makes. */
+    /* Where value `at` of a spectrum stands. For the sum of a multiple of a power of two and a
+     * number that is less, this is the sum of their places. */
+    static __device__ constexpr int
+    padded(int at)
+    {
+        return at + at / 16;
+    }
+
+    /* Leaves in `v` the values that the last pass makes. Places are sums of one that depends on the
+     * thread and one that does not, so that the latter becomes a part of the instructions. */
     __device__ void
     run(ct_cf32 (&v)[N_VALUES], ct_cf32 *memory, int thread) const
     {
+        constexpr int pitch = pass == 0 ? N_CHANNELS : PITCH, step = GROUP_THREADS / apart;
         const int first = thread % apart;
+        int offset = thread / apart * pitch + (pass == 0 ? first : padded(first));
+        ct_keep(offset);
+        const ct_cf32 *from = memory + offset;
 
 #pragma unroll
         for (int i = 0; i < N_VALUES; i++) {
-            const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
-            const int at = first + i % radix * apart;
-            v[i] = memory[pass == 0 ? spectrum * N_CHANNELS + at : spectrum * PITCH + at + at / 16];
+            const int at = i % radix * apart;
+            v[i] = from[i / radix * step * pitch + (pass == 0 ? at : padded(at))];
         }
 #pragma unroll
         for (int i = 0; i < N_VALUES; i += radix)
             factors.transform(v + i);
         if constexpr (pass + 1 < N_PASSES) {
+            ct_cf32 *to = memory + thread / apart * PITCH +
+                          padded(first % span + first / span * span * radix);
             wait<GROUP_THREADS>();
 #pragma unroll
-            for (int i = 0; i < N_VALUES; i++) {
-                const int spectrum = (thread + i / radix * GROUP_THREADS) / apart;
-                const int at = first % span + i % radix * span + first / span * span * radix;
-                memory[spectrum * PITCH + at + at / 16] =
+            for (int i = 0; i < N_VALUES; i++)
+                to[i / radix * step * PITCH + padded(i % radix * span)] =
                     v[i / radix * radix + Own::place(i % radix)];
-            }
             wait<GROUP_THREADS>();
             next.run(v, memory, thread);
         }
@@ -76,6 +87,24 @@ template <> struct Passes<N_PASSES> {
     {
     }
 };
+
+/* Reads AHEAD rows, of which `row` is the first, except those that are not among the n. The
+ * distance of dense ones is known to the compiler. */
+__device__ inline void
+read(Samples (&samples)[AHEAD], const uint8 *from, int row, int n, const FirAxes &axes, bool dense)
+{
+    if (dense) {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            if ((uint32)(row + i) < (uint32)n)
+                load(samples[i], from + i * (int)(N_CHANNELS * sizeof(IN)));
+    } else {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++, from += axes.sample * N_CHANNELS)
+            if ((uint32)(row + i) < (uint32)n)
+                gather(samples[i], from, axes.sample);
+    }
+}
 
 /* Puts filtered phases from `phase` on, modulo P, to their places in a spectrum. */
 __device__ inline void
@@ -128,15 +157,10 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         Outputs made[AHEAD];
         ct_cf32 v[N_VALUES];
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++, from += step_in) {
+        for (int i = 0; i < AHEAD; i++)
             samples[i] = ahead[i];
-            if (row + AHEAD + i >= n_rows)
-                continue;
-            if (dense)
-                load(ahead[i], from);
-            else
-                gather(ahead[i], from, axes.sample);
-        }
+        read(ahead, from, row + AHEAD, n_rows, axes, dense);
+        from += AHEAD * step_in;
         if (row < 0) {
             to -= AHEAD * step_out;
             continue;
