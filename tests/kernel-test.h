@@ -6,6 +6,8 @@
 #include "sanitized.h"
 #include "variant-test.h"
 
+#include <cornerturn/kit/epilogue.h>
+
 /* FALSE, and the test is skipped, if there is no compiler, or if the run is for one device
  * alone. */
 static inline gboolean
@@ -238,29 +240,35 @@ kernel_test_compile(const VariantTest *test, const char *const order[2], gint64 
     g_assert_cmpuint(n_compiled, >, 0);
 }
 
-/* Compiles the kernels of a variant of these nodes with `stage` attached behind it, in these orders
- * of the first input and of the output, of `samples` samples each. */
+/* Compiles the kernels of a variant of these nodes with stages attached behind it, whose names and
+ * parameters `behind` lists, in these orders of the first input and of the output, of `samples`
+ * samples each. */
 static inline void
 kernel_test_compile_attached(const VariantTest *test, const CtVariant *variant,
-                             const char *const order[2], const gint64 samples[2], const char *stage,
-                             const char *parameters)
+                             const char *const order[2], const gint64 samples[2],
+                             const char *const *behind)
 {
-    const guint n = test->nodes ? test->n_nodes : 1;
-    g_autoptr(GString) axes = g_string_new(NULL);
-    for (guint a = 0; a < test->out.n_axes; a++)
-        g_string_append_printf(axes, "%s%s:%" G_GINT64_FORMAT, a ? " " : "", test->out.axes[a].name,
-                               test->out.axes[a].length);
-    VariantTest *behind = variant_test_new(stage, parameters, test->out.type, axes->str);
-    g_autofree CtNode *nodes = g_new(CtNode, n + 1);
-    memcpy(nodes, test->nodes ? test->nodes : &test->node, n * sizeof *nodes);
-    nodes[n] = behind->node;
+    const guint n = test->nodes ? test->n_nodes : 1, n_behind = g_strv_length((char **)behind) / 2;
+    g_autofree CtNode *nodes = g_new(CtNode, n + n_behind);
+    g_autoptr(GPtrArray) stages = g_ptr_array_new_with_free_func((GDestroyNotify)variant_test_free);
     VariantTest both = *test;
+    memcpy(nodes, test->nodes ? test->nodes : &test->node, n * sizeof *nodes);
+    for (guint i = 0; i < n_behind; i++) {
+        g_autoptr(GString) axes = g_string_new(NULL);
+        for (guint a = 0; a < both.out.n_axes; a++)
+            g_string_append_printf(axes, "%s%s:%" G_GINT64_FORMAT, a ? " " : "",
+                                   both.out.axes[a].name, both.out.axes[a].length);
+        VariantTest *stage =
+            variant_test_new(behind[2 * i], behind[2 * i + 1], both.out.type, axes->str);
+        g_ptr_array_add(stages, stage);
+        variant = ct_registry_attach(test->registry, variant, stage->node.stage);
+        nodes[n + i] = stage->node;
+        both.out = stage->out;
+    }
     both.nodes = nodes;
-    both.n_nodes = n + 1;
-    both.out = behind->out;
+    both.n_nodes = n + n_behind;
     CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
     variant_test_bind(&both, order, samples, inputs, outputs);
-    kernel_test_compile_variant(
-        &both, ct_registry_attach(test->registry, variant, behind->node.stage), inputs, outputs);
-    variant_test_free(behind);
+    g_assert_true(ct_epilogue_variant_fits(variant, nodes));
+    kernel_test_compile_variant(&both, variant, inputs, outputs);
 }

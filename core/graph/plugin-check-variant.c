@@ -235,12 +235,15 @@ check_enums(const CtCheck *check, const CtVariant *variant, GError **error)
     if ((guint)variant->isa >= CT_N_ISAS)
         return ct_check_refuse(check, error, "isa", "wants one of CtIsa, but is given %d",
                                (int)variant->isa);
-    if (variant->flags & ~(guint64)(CT_VARIANT_EPILOGUE | CT_VARIANT_ATTACHABLE))
+    if (variant->flags & ~(guint64)(CT_VARIANT_EPILOGUE | CT_VARIANT_ATTACHABLE | CT_VARIANT_FOLD))
         return ct_check_refuse(check, error, "flags",
                                "wants CtVariantFlags, but is given 0x%" G_GINT64_MODIFIER "x",
                                variant->flags);
     if (variant->flags && variant->backend != CT_CUDA)
         return ct_check_refuse(check, error, "flags", "are for variants for devices");
+    if (variant->folds && (!(variant->flags & CT_VARIANT_EPILOGUE) || variant->advance))
+        return ct_check_refuse(check, error, "folds",
+                               "is for variants with CT_VARIANT_EPILOGUE and without advance");
     return !(variant->waits && variant->backend == CT_CUDA) ||
            ct_check_refuse(check, error, "waits", "a variant for devices cannot wait");
 }

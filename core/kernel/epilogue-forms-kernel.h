@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The forms of <cornerturn/kit/kernel.h> where a file of kernels is included for an epilogue: each
- * map becomes a struct NAME_epilogue, in the namespace of its stage. The other forms become
- * nothing. */
+ * map and each fold becomes a struct NAME_epilogue, in the namespace of its stage. The other forms
+ * become nothing. */
 #pragma once
 
 #include <cornerturn/kit/convert-kernel.h>
 #include <cornerturn/kit/epilogue-struct.h>
 #include <cornerturn/kit/functions-kernel.h>
 
-/* Whether the element that is stored at `to` is valid: others are zeroed later, and not counted. A
- * quotient of doubles is at most one off, and takes fewer registers than a division. */
-__device__ inline bool
-ct_epilogue_is_valid(const CtEpilogueValidity *of, const void *to)
+/* The index [lane][sample] of the element that is stored at `to`. A quotient of doubles is at most
+ * one off, and takes fewer registers than a division. */
+__device__ inline int64
+ct_epilogue_index(const CtEpilogueValidity *of, const void *to)
 {
     int64 rest = (const uint8 *)to - of->first, at = 0;
 #pragma unroll 1
@@ -23,7 +23,14 @@ ct_epilogue_is_valid(const CtEpilogueValidity *of, const void *to)
         rest -= off * of->axes[a].stride;
         at += i * of->axes[a].validity;
     }
-    return of->validity[at];
+    return at;
+}
+
+/* Whether the element that is stored at `to` is valid: others are zeroed later, and not counted. */
+__device__ inline bool
+ct_epilogue_is_valid(const CtEpilogueValidity *of, const void *to)
+{
+    return of->validity[ct_epilogue_index(of, to)];
 }
 
 /* Adds what the threads of a block have counted, less than 2³² together, to a counter in memory:
@@ -98,9 +105,40 @@ ct_epilogue_made(Element x)
                     name_(&ct_own_settings, &ct_own_x, &ct_own_y, &ct_own_now);                    \
                     ct_own_count += ct_own_now)
 
+#define CT_FOLD(name_, settings_, state_, samples_)                                                \
+    struct name_##_epilogue {                                                                      \
+        typedef state_ State;                                                                      \
+        settings_ ct_own_settings;                                                                 \
+        uint64 *ct_own_counter;                                                                    \
+        __device__ __forceinline__ void                                                            \
+        start(State &ct_own_state) const                                                           \
+        {                                                                                          \
+            name_##_start(&ct_own_settings, &ct_own_state);                                        \
+        }                                                                                          \
+        template <typename In>                                                                     \
+        __device__ __forceinline__ void                                                            \
+        add(State &ct_own_state, In ct_own_in) const                                               \
+        {                                                                                          \
+            const ct_x ct_own_x = ct_convert<ct_x>(ct_epilogue_made(ct_own_in));                   \
+            name_##_add(&ct_own_settings, &ct_own_state, &ct_own_x);                               \
+        }                                                                                          \
+        __device__ __forceinline__ void                                                            \
+        merge(State &ct_own_state, const State &ct_own_other) const                                \
+        {                                                                                          \
+            name_##_merge(&ct_own_settings, &ct_own_state, &ct_own_other);                         \
+        }                                                                                          \
+        template <typename Out>                                                                    \
+        __device__ __forceinline__ Out                                                             \
+        give(const State &ct_own_state, uint32 ct_own_n) const                                     \
+        {                                                                                          \
+            ct_y ct_own_y;                                                                         \
+            name_##_give(&ct_own_settings, &ct_own_state, ct_own_n, &ct_own_y);                    \
+            return ct_convert<Out>(ct_own_y);                                                      \
+        }                                                                                          \
+    };
+
 #define CT_TABLE_MAP(name_, settings_)
 #define CT_GROUP(name_, settings_, n_x_, n_y_)
-#define CT_FOLD(name_, settings_, state_, samples_)
 #define CT_WINDOW(name_, settings_)
 #define CT_SHIFT_SUM(name_, settings_)
 #define CT_TABLE_SHIFT_SUM(name_, settings_)

@@ -7,13 +7,28 @@
 /* The epilogue of the stages of `nodes`, whose forms are `forms`, behind a kernel that makes
  * elements of type `made`; `n_counters` counters of other stages come before theirs. `out` is the
  * output that is stored. One that `checks`, for firings with invalid samples, counts in valid ones
- * alone; its firings upload CT_EPILOGUE_UPLOAD bytes. The other one does not look. */
+ * alone, and folds these alone. The other one does not look. With `folds` the last stage is a
+ * fold. */
 CtEpilogue *ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes,
-                            CtType made, guint n_counters, gboolean checks, const CtBinding *out,
-                            GError **error);
-#define CT_EPILOGUE_UPLOAD 512
-/* Whether a stage counts. */
-gboolean ct_epilogue_counts(const CtEpilogue *epilogue);
+                            CtType made, guint n_counters, gboolean checks, gboolean folds,
+                            const CtBinding *out, GError **error);
+/* Whether a stage counts or folds. */
+gboolean ct_epilogue_minds(const CtEpilogue *epilogue);
 void ct_epilogue_free(CtEpilogue *epilogue);
 /* Whether the form is a map or a conversion for this node, of elements of type `made`. */
 gboolean ct_epilogue_takes(const CtForm *form, const CtNode *node, CtType made);
+/* The bytes of the state of a form that is a fold for this node; 0: it is none. */
+gsize ct_epilogue_state_bytes(const CtForm *form, const CtNode *node, CtType made);
+
+/* Behind a fold, the samples that a firing folds, of which the valid ones are counted. */
+typedef struct {
+    const guint8 *validity; /* [lane][sample of the output][sample of the hop] */
+    guint32 *counts;        /* [lane][sample of the output] */
+    gint64 n_lanes;
+} CtFolded;
+
+/* The next firing's, for an epilogue that checks. */
+void ct_epilogue_set_folded(CtEpilogue *epilogue, const CtFolded *folded);
+/* The bytes that a firing of at most `max_samples` samples of the output uploads for an epilogue
+ * that checks. */
+gsize ct_epilogue_upload(const CtEpilogue *epilogue, gint64 n_lanes, gint64 max_samples);

@@ -2,14 +2,15 @@
 /* Epilogues: the header that passes elements through the kernels of attached stages, and its
  * argument. */
 #include "epilogue-private.h"
-#include "form-private.h"
+#include "fold-private.h"
 
 #include <cornerturn/kit/epilogue-struct.h>
 #include <string.h>
 
 /* The members of the argument begin at multiples of it. */
 enum { ALIGNMENT = 16 };
-G_STATIC_ASSERT(sizeof(CtEpilogueValidity) <= CT_EPILOGUE_UPLOAD);
+/* Uploads are rounded up to this. */
+enum { UPLOAD_ALIGNMENT = 256 };
 
 typedef struct {
     CtFormState form;
@@ -24,8 +25,8 @@ typedef struct {
     guint n;
     Attached *attached;          /* [n] */
     guint8 *argument;            /* begins with the address of the validity, if it `checks` */
-    gboolean counts;             /* a stage does */
-    gboolean checks;             /* only valid elements are counted */
+    gboolean minds;              /* a stage counts or folds */
+    CtFolded folded;             /* by the next firing */
     CtEpilogueValidity validity; /* steps of the axes in the order of the layout */
 } Own;
 
@@ -33,23 +34,35 @@ typedef struct {
 
 /* Chooses the kernel of a node; there may be none, for a conversion. */
 static gboolean
-choose(CtFormState *form, const CtForm *of, const CtNode *node, CtType made, GError **error)
+choose(CtFormState *form, const CtForm *of, const CtNode *node, CtType made, gboolean folds,
+       GError **error)
 {
     form->form = of;
     form->boxes.in_type = made;
     form->boxes.out_type = node->outputs[0].type;
     return ct_form_choose(of, node, &form->choice, error) &&
            ct_form_check(of, &form->choice, error) &&
-           (!form->choice.kernel || ct_form_bind(form, CT_ISA_BASELINE, 1u << CT_FORM_MAP, error));
+           ((!form->choice.kernel && !folds) ||
+            ct_form_bind(form, CT_ISA_BASELINE, folds ? CT_FORM_FOLDS : 1u << CT_FORM_MAP, error));
 }
 
 gboolean
 ct_epilogue_takes(const CtForm *form, const CtNode *node, CtType made)
 {
     CtFormState state = {0};
-    const gboolean good = choose(&state, form, node, made, NULL);
+    const gboolean good = choose(&state, form, node, made, FALSE, NULL);
     ct_form_clear(&state);
     return good;
+}
+
+gsize
+ct_epilogue_state_bytes(const CtForm *form, const CtNode *node, CtType made)
+{
+    CtFormState state = {0};
+    const gboolean good = choose(&state, form, node, made, TRUE, NULL);
+    const gsize bytes = good ? state.kernel->fold->state_bytes : 0;
+    ct_form_clear(&state);
+    return bytes;
 }
 
 /* ---- the text ---- */
@@ -79,7 +92,7 @@ static void
 add_settings(GString *text, const Own *self)
 {
     g_string_append(text, "struct CtEpilogueSettings {\n");
-    if (self->checks)
+    if (self->epilogue.checks)
         g_string_append(text, "const CtEpilogueValidity *validity;\n");
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel)
@@ -88,11 +101,19 @@ add_settings(GString *text, const Own *self)
     g_string_append(text, "};\n");
 }
 
+/* The number of maps and conversions: a fold comes last. */
+static guint
+count_maps(const Own *self)
+{
+    return self->epilogue.hop > 0 ? self->n - 1 : self->n;
+}
+
 /* The statements that make element x1 of x0, x2 of x1, and so on. */
 static void
 add_statements(GString *text, const Own *self)
 {
-    for (guint k = 0; k < self->n; k++) {
+    g_string_append_printf(text, "[[maybe_unused]] uint32 now[%u] = {};\n", self->n);
+    for (guint k = 0; k < count_maps(self); k++) {
         const CtFormState *form = &self->attached[k].form;
         const char *type = ct_kernel_type((gint)form->boxes.out_type);
         if (form->kernel)
@@ -105,6 +126,83 @@ add_statements(GString *text, const Own *self)
     }
 }
 
+/* Adds up what the stages count of an element. */
+static void
+add_counts(GString *text, const Own *self)
+{
+    for (guint k = 0; k < self->n; k++)
+        if (self->attached[k].form.kernel && self->attached[k].form.kernel->n_counters > 0)
+            g_string_append_printf(text, "counts[%u] += now[%u];\n", k, k);
+}
+
+/* Storing elements. */
+static void
+add_store(GString *text, const Own *self, const char *stored)
+{
+    g_string_append(text, "template <typename Made>\n"
+                          "__device__ __forceinline__ void store(void *to, Made x0)\n"
+                          "{\n");
+    add_statements(text, self);
+    g_string_append_printf(text, "*(%s *)to = x%u;\n", stored, self->n);
+    if (self->epilogue.checks)
+        g_string_append(text, "if (!ct_epilogue_is_valid(settings.validity, to)) return;\n");
+    add_counts(text, self);
+    g_string_append(text, "}\n");
+}
+
+/* The lanes of a fold. If the epilogue checks, they know which samples of a hop are valid. */
+static void
+add_lanes(GString *text, const Own *self)
+{
+    static const char checking[] = "struct Lane { const uint8 *valid; };\n"
+                                   "__device__ __forceinline__ Lane lane(const void *to) const\n"
+                                   "{\n"
+                                   "const int64 at = ct_epilogue_index(settings.validity, to);\n"
+                                   "return {settings.validity->validity + at * CT_EPILOGUE_HOP};\n"
+                                   "}\n";
+    static const char plain[] = "struct Lane {};\n"
+                                "__device__ __forceinline__ Lane lane(const void *) const\n"
+                                "{\nreturn {};\n}\n";
+    g_string_append(text, self->epilogue.checks ? checking : plain);
+}
+
+/* Folding elements. */
+static void
+add_fold(GString *text, const Own *self, const char *stored)
+{
+    const guint last = self->n - 1;
+    add_lanes(text, self);
+    g_string_append_printf(
+        text,
+        "typedef ct_epilogue_%u::%s_epilogue::State State;\n"
+        "__device__ __forceinline__ void start(State &state) const\n"
+        "{\nsettings.stage%u.start(state);\n}\n"
+        "__device__ __forceinline__ void merge(State &state, const State &other) const\n"
+        "{\nsettings.stage%u.merge(state, other);\n}\n"
+        "template <typename Made>\n"
+        "__device__ __forceinline__ void\n"
+        "add(State &state, const Lane &lane, int32 t, Made x0)\n"
+        "{\n%s",
+        last, self->attached[last].form.kernel->name, last, last,
+        self->epilogue.checks ? "if (!lane.valid[t]) return;\n" : "");
+    add_statements(text, self);
+    g_string_append_printf(text, "settings.stage%u.add(state, x%u);\n", last, last);
+    add_counts(text, self);
+    g_string_append_printf(text,
+                           "}\n"
+                           "__device__ __forceinline__ void\n"
+                           "give(void *to, const State &state, uint32 n) const\n"
+                           "{\n"
+                           "%s"
+                           "*(%s *)to = settings.stage%u.give<%s>(state, n);\n"
+                           "}\n",
+                           self->epilogue.checks
+                               ? "n = settings.validity->counts[ct_epilogue_index("
+                                 "settings.validity, to)];\n"
+                               : "",
+                           stored, last, stored);
+}
+
 static char *
 write_text(const Own *self)
 {
@@ -114,6 +212,11 @@ write_text(const Own *self)
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel)
             add_kernels(text, &self->attached[k].form, k);
+    if (self->epilogue.hop > 0)
+        g_string_append_printf(text,
+                               "#define CT_EPILOGUE_FOLDS\n"
+                               "#define CT_EPILOGUE_HOP %" G_GINT64_FORMAT "LL\n",
+                               self->epilogue.hop);
     add_settings(text, self);
     const char *stored = ct_kernel_type((gint)self->attached[self->n - 1].form.boxes.out_type);
     g_string_append_printf(text,
@@ -122,19 +225,10 @@ write_text(const Own *self)
                            "const CtEpilogueSettings &settings;\n"
                            "uint32 counts[%u];\n"
                            "__device__ explicit CtEpilogue(const CtEpilogueSettings &own)\n"
-                           ": settings(own), counts{} {}\n"
-                           "template <typename Made>\n"
-                           "__device__ __forceinline__ void store(void *to, Made x0)\n"
-                           "{\n"
-                           "uint32 now[%u] = {};\n",
-                           stored, self->n, self->n);
-    add_statements(text, self);
-    g_string_append_printf(text, "*(%s *)to = x%u;\n", stored, self->n);
-    if (self->counts)
-        g_string_append_printf(
-            text, "%sfor (int k = 0; k < %u; k++)\ncounts[k] += now[k];\n",
-            self->checks ? "if (ct_epilogue_is_valid(settings.validity, to))\n" : "", self->n);
-    g_string_append(text, "}\n__device__ void end()\n{\n");
+                           ": settings(own), counts{} {}\n",
+                           stored, self->n);
+    (self->epilogue.hop > 0 ? add_fold : add_store)(text, self, stored);
+    g_string_append(text, "__device__ void end()\n{\n");
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel && self->attached[k].form.kernel->n_counters > 0)
             g_string_append_printf(
@@ -173,7 +267,7 @@ round_up(gsize bytes, gsize to)
 static void
 lay_out(Own *self)
 {
-    gsize bytes = self->checks ? ALIGNMENT : 0;
+    gsize bytes = self->epilogue.checks ? ALIGNMENT : 0;
     for (guint k = 0; k < self->n; k++) {
         Attached *attached = &self->attached[k];
         if (!attached->form.kernel)
@@ -208,12 +302,28 @@ find_steps(Own *self, const CtBinding *out)
     }
 }
 
+/* Sends the validity of the samples that are folded, and their counts. */
+static gboolean
+send_folded(const Own *self, gint64 n_samples, CtEpilogueValidity *to, CtQueue *queue,
+            GError **error)
+{
+    const gsize n = (gsize)(self->folded.n_lanes * n_samples);
+    to->validity =
+        ct_queue_upload(queue, self->folded.validity, n * (gsize)self->epilogue.hop, error);
+    to->counts = to->validity
+                     ? ct_queue_upload(queue, self->folded.counts, n * sizeof(guint32), error)
+                     : NULL;
+    return to->counts != NULL;
+}
+
 /* Sends the validity of this block, whose axes are sorted by their strides. */
 static gboolean
 send_validity(const Own *self, const CtBlock *out, CtQueue *queue, GError **error)
 {
     CtEpilogueValidity sorted = {
         .validity = out->validity_on_device, .first = out->data, .n_axes = out->n_axes};
+    if (self->epilogue.hop > 0 && !send_folded(self, out->n_samples, &sorted, queue, error))
+        return FALSE;
     for (guint a = 0; a < out->n_axes; a++) {
         const gint64 step = self->validity.axes[a].validity;
         guint i = a;
@@ -241,15 +351,31 @@ ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work, GError **error)
         if (attached->form.kernel)
             memcpy(self->argument + attached->counter, &counter, sizeof counter);
     }
-    return !self->checks || send_validity(self, &work->outputs[0], work->queue, error)
+    return !self->epilogue.checks || send_validity(self, &work->outputs[0], work->queue, error)
                ? self->argument
                : NULL;
 }
 
 gboolean
-ct_epilogue_counts(const CtEpilogue *epilogue)
+ct_epilogue_minds(const CtEpilogue *epilogue)
 {
-    return ((const Own *)epilogue)->counts;
+    return ((const Own *)epilogue)->minds;
+}
+
+void
+ct_epilogue_set_folded(CtEpilogue *epilogue, const CtFolded *folded)
+{
+    ((Own *)epilogue)->folded = *folded;
+}
+
+gsize
+ct_epilogue_upload(const CtEpilogue *epilogue, gint64 n_lanes, gint64 max_samples)
+{
+    const gsize n = (gsize)(n_lanes * max_samples);
+    const gsize bytes = round_up(sizeof(CtEpilogueValidity), UPLOAD_ALIGNMENT);
+    return epilogue->hop == 0 ? bytes
+                              : bytes + round_up(n * (gsize)epilogue->hop, UPLOAD_ALIGNMENT) +
+                                    round_up(n * sizeof(guint32), UPLOAD_ALIGNMENT);
 }
 
 /* ---- both ---- */
@@ -271,7 +397,8 @@ ct_epilogue_free(CtEpilogue *epilogue)
 
 CtEpilogue *
 ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, CtType made,
-                guint n_counters, gboolean checks, const CtBinding *out, GError **error)
+                guint n_counters, gboolean checks, gboolean folds, const CtBinding *out,
+                GError **error)
 {
     Own *self = g_new0(Own, 1);
     self->n = n_nodes;
@@ -279,16 +406,22 @@ ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, 
     for (guint k = 0; k < n_nodes; k++) {
         const CtStage *stage = nodes[k].stage;
         CtFormState *form = &self->attached[k].form;
-        if (!choose(form, forms[k], &nodes[k], made, error)) {
+        const gboolean is_fold = folds && k + 1 == n_nodes;
+        if (!choose(form, forms[k], &nodes[k], made, is_fold, error)) {
             ct_epilogue_free(&self->epilogue);
             return NULL;
         }
-        self->counts |= form->kernel && form->kernel->n_counters > 0;
+        self->minds |= is_fold || (form->kernel && form->kernel->n_counters > 0);
         self->attached[k].n_before = n_counters;
         n_counters += stage->counters ? g_strv_length((char **)stage->counters) : 0;
         made = nodes[k].outputs[0].type;
     }
-    self->checks = checks && self->counts;
+    if (folds) {
+        const CtFormState *fold = &self->attached[n_nodes - 1].form;
+        self->epilogue.hop = nodes[n_nodes - 1].footprint.hop;
+        self->epilogue.state_bytes = fold->kernel->fold->state_bytes;
+    }
+    self->epilogue.checks = checks && self->minds;
     lay_out(self);
     find_steps(self, out);
     self->epilogue.text = write_text(self);

@@ -438,6 +438,17 @@ ct_planner_only_reader(const GPtrArray *fan_outs, guint node)
     return reader;
 }
 
+gboolean
+ct_planner_reads_others(const GPtrArray *fan_outs, guint node)
+{
+    for (guint i = 0; i < fan_outs->len; i++) {
+        const CtFanOut *fan_out = g_ptr_array_index(fan_outs, i);
+        if (fan_out->node == node && fan_out->port != 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 guint *
 ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
                   const CtVariant *variant, guint *n_nodes)

@@ -23,6 +23,8 @@ guint *ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint 
 /* The only node that reads output 0 of `node`, by its input 0, where nothing else reads any output;
  * −1: there is none. */
 gint ct_planner_only_reader(const GPtrArray *fan_outs, guint node);
+/* Whether an output of the node other than the first has readers. */
+gboolean ct_planner_reads_others(const GPtrArray *fan_outs, guint node);
 /* Whether the variant may run these nodes, which it covers, and can do what they ask. If not,
  * *reason is set to a text, allocated, or to NULL where the parameters do not suit the variant. */
 gboolean ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,

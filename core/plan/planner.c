@@ -15,6 +15,7 @@
 #include "planner-firings.h"
 #include "planner-variants.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <string.h>
 
 /* The size of the largest link of a firing on a device that is aimed at: a small part of the
@@ -191,6 +192,9 @@ plan_node_new(Build *build, char *name, const CtVariant *variant, const CtRow *r
         node->output_bindings[i] = (CtBinding){.stream = &last->outputs[i], .layout = outputs[i]};
     }
     node->footprint = ct_chain_footprint(nodes, n_nodes);
+    /* Such a variant has all windows of a sum in one firing. */
+    if (ct_epilogue_variant_folds(variant))
+        node->footprint.kind = CT_FOOTPRINT_WINDOW;
     g_ptr_array_add(build->plan->nodes, node);
     return node;
 }

@@ -348,7 +348,8 @@ add_attached(CtUnboundRows *self, const CtVariant *variant, const guint *nodes, 
 {
     const CtGraph *graph = self->planner->graph;
     const gint next = ct_planner_only_reader(self->fan_outs, nodes[n_nodes - 1]);
-    if (!(variant->flags & CT_VARIANT_EPILOGUE) || self->planner->options->no_fusion || next < 0)
+    if (!(variant->flags & CT_VARIANT_EPILOGUE) || self->planner->options->no_fusion || next < 0 ||
+        ct_planner_reads_others(self->fan_outs, (guint)next))
         return TRUE;
     const CtVariant *attached = ct_registry_attach(self->planner->registry, variant,
                                                    ct_graph_node(graph, (guint)next)->node.stage);

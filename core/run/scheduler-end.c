@@ -9,6 +9,7 @@
 #include "model/node-params.h"
 #include "scheduler-private.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <string.h>
 
 /* ---- what a run warns of ---- */
@@ -46,10 +47,10 @@ is_fed_by(const CtScheduler *scheduler, const CtRunNode *node,
 
 /* Whether the graph has warned of this before. */
 static gboolean
-is_known(const CtScheduler *scheduler, const CtRunNode *node, CtWarningKind kind)
+is_known(const CtScheduler *scheduler, const char *name, CtWarningKind kind)
 {
     const GPtrArray *warned = scheduler->options.warned;
-    return warned && ct_warnings_have(warned, kind, node->plan->name);
+    return warned && ct_warnings_have(warned, kind, name);
 }
 
 /* Whether the input may have several blocks: a single one holds throughout. */
@@ -87,13 +88,25 @@ warn_of_early_data(GPtrArray *warnings, const CtRunNode *node, const CtPlace *pl
 /* The user is warned if more than one element in so many was clipped. */
 #define CLIPPED_ONE_IN 100
 
+/* The samples that the last covered node was given, if it folds what the others make: an epilogue.
+ */
+static gint64
+count_folded(const CtPlanNode *plan, gint64 consumed)
+{
+    const CtFootprint windows = ct_chain_footprint(plan->nodes, plan->n_nodes - 1);
+    return consumed < windows.window ? 0 : (consumed - windows.window) / windows.hop + 1;
+}
+
 /* The elements of which the counter "clipped" of a covered node counts some (CtStage.counters); 0:
  * none. Behind another node, those that are given: an epilogue makes one of each. */
 static gdouble
 count_elements(const CtRunNode *node, const CtNode *counting)
 {
     if (counting != &node->plan->nodes[0])
-        return (gdouble)node->totals.samples * (gdouble)ct_stream_width(&counting->inputs[0]);
+        return (gdouble)(ct_epilogue_variant_folds(node->plan->variant)
+                             ? count_folded(node->plan, node->totals.consumed)
+                             : node->totals.samples) *
+               (gdouble)ct_stream_width(&counting->inputs[0]);
     const guint flows = ct_run_node_first_flow(node);
     const CtStream *stream = flows < node->n_inputs ? node->inputs[flows].ring->link->stream
                              : node->n_outputs > 0  ? node->plan->output_bindings[0].stream
@@ -116,6 +129,22 @@ warn_of_clipped(GPtrArray *warnings, const CtRunNode *node, const CtPlace *place
                             " of %.0f elements: the type of its result can't hold their values",
                             node->counters[c], n_elements);
     }
+}
+
+/* Warns of a node whose sums were all short, or of the last one that it covers. */
+static void
+warn_of_short(CtScheduler *scheduler, const CtRunNode *node, const CtPlace *place)
+{
+    const CtPlanNode *plan = node->plan;
+    const CtNode *last = &plan->nodes[plan->n_nodes - 1];
+    const gboolean folds = ct_epilogue_variant_folds(plan->variant);
+    const char *name = folds ? last->name : plan->name;
+    if ((plan->footprint.kind != CT_FOOTPRINT_SUM && !folds) ||
+        is_known(scheduler, name, CT_WARNING_SHORT))
+        return;
+    ct_warnings_add_short(
+        scheduler->warnings, name, place, folds ? last->footprint.hop : plan->footprint.hop,
+        folds ? count_folded(plan, node->totals.consumed) : node->totals.consumed);
 }
 
 static void
@@ -143,11 +172,9 @@ warn_of_node(CtScheduler *scheduler, const CtRunNode *node)
                         "%" G_GINT64_FORMAT,
                         change->shown, change->tick);
     if (is_empty(node) && !is_fed_by(scheduler, node, is_empty) &&
-        !is_known(scheduler, node, CT_WARNING_EMPTY))
+        !is_known(scheduler, plan->name, CT_WARNING_EMPTY))
         ct_warnings_add(warnings, CT_WARNING_EMPTY, plan->name, place, "gave no samples");
-    if (plan->footprint.kind == CT_FOOTPRINT_SUM && !is_known(scheduler, node, CT_WARNING_SHORT))
-        ct_warnings_add_short(warnings, plan->name, place, plan->footprint.hop,
-                              node->totals.consumed);
+    warn_of_short(scheduler, node, place);
 }
 
 /* With the lock. Collects the warnings at the end; FALSE: they are an error. */

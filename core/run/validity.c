@@ -70,9 +70,11 @@ next_zeros(const guint8 *bytes, gint64 from, gint64 n, gint64 *begin, gint64 *en
 /* The way from an input to an output. */
 typedef struct {
     const CtRunNode *node;
+    const CtFootprint *rule; /* of the windows */
     const CtArrival *arrival;
-    const CtDeparture *departure;
     const CtLaneMap *map;
+    gint64 n;        /* windows */
+    gint64 start;    /* the tick of the output sample that the first window makes */
     gint64 ticks;    /* of a sample of the output */
     CtFindTaps find; /* NULL: output samples are made of whole windows */
     gpointer state;
@@ -97,17 +99,15 @@ spread_taps(guint8 *out, gint64 n, const guint8 *in, const CtTaps *taps, gint64 
 static gboolean
 find_taps(const Way *way, guint lane, guint from, guint k, gint64 t, CtTaps *taps)
 {
-    const gint64 window = way->node->plan->footprint.window;
-    *taps = (CtTaps){0, window, way->departure->produced};
-    return way->find
-               ? way->find(way->state, lane, from, k, way->departure->start + t * way->ticks, taps)
-               : k == 0;
+    *taps = (CtTaps){0, way->rule->window, way->n};
+    return way->find ? way->find(way->state, lane, from, k, way->start + t * way->ticks, taps)
+                     : k == 0;
 }
 
 static gboolean
 check_taps(const Way *way, const CtTaps *taps, GError **error)
 {
-    const gint64 window = way->node->plan->footprint.window;
+    const gint64 window = way->rule->window;
     if (taps->first >= 0 && taps->n >= 0 && taps->n <= window && taps->first <= window - taps->n &&
         taps->steady >= 1)
         return TRUE;
@@ -123,7 +123,7 @@ check_taps(const Way *way, const CtTaps *taps, GError **error)
 static gboolean
 spread_lane(const Way *way, guint lane, guint from, guint8 *out, GError **error)
 {
-    const gint64 produced = way->departure->produced, hop = way->node->plan->footprint.hop;
+    const gint64 produced = way->n, hop = way->rule->hop;
     const CtBlock *block = &way->arrival->block;
     const guint8 *in = block->validity + from * block->validity_stride;
     CtTaps taps;
@@ -145,8 +145,8 @@ static gboolean
 window_validity(const Way *way, guint lane, guint8 *out, GError **error)
 {
     const CtLaneMap *map = way->map;
-    const gint64 produced = way->departure->produced;
-    if (way->node->plan->footprint.lanes == CT_LANES_ALL) {
+    const gint64 produced = way->n;
+    if (way->rule->lanes == CT_LANES_ALL) {
         for (guint k = map->offsets[lane]; k < map->offsets[lane + 1]; k++)
             if (!spread_lane(way, lane, map->lanes[k], out, error))
                 return FALSE;
@@ -225,8 +225,15 @@ set_validity(CtRunNode *node, CtAdvance *advance, CtFindTaps find, gpointer stat
             const CtArrival *arrival = &advance->inputs[i];
             if (!is_stream(node, i) || (!is_sum && !arrival->block.validity))
                 continue;
-            const Way way = {node, arrival, departure, &output->maps[i], output->ring->ticks,
-                             find, state};
+            const Way way = {node,
+                             &node->plan->footprint,
+                             arrival,
+                             &output->maps[i],
+                             departure->produced,
+                             departure->start,
+                             output->ring->ticks,
+                             find,
+                             state};
             for (guint l = 0; l < output->maps[i].n_lanes; l++) {
                 guint8 *out = departure->validity + l * departure->validity_stride;
                 if (is_sum)
@@ -367,6 +374,76 @@ ct_advance_taps(CtAdvance *advance, CtFindTaps find, gpointer state, GError **er
         advance->outputs[o].start = start;
     }
     return set_validity(node, advance, find, state, error);
+}
+
+/* ---- sums of windows, all in one firing ---- */
+
+/* The windows of which sums are made, without the stage that sums. */
+static CtFootprint
+find_windows(const CtPlanNode *plan)
+{
+    return ct_chain_footprint(plan->nodes, plan->n_nodes - 1);
+}
+
+/* Decides how many sums of `each` windows the firing makes; returns how many windows they have. */
+static gint64
+sum_windows(const CtRunNode *node, CtAdvance *advance, const CtFootprint *windows, gint64 each)
+{
+    CtArrival *arrival = &advance->inputs[0];
+    const gint64 n = arrival->block.n_samples, granule = MAX(node->plan->granule, 1);
+    const gint64 possible = windows_in(windows, n, arrival->ended);
+    gint64 sums = arrival->ended ? (possible + each - 1) / each : possible / each;
+    const gboolean last = arrival->ended && sums <= advance->outputs[0].room;
+    sums = MIN(sums, advance->outputs[0].room);
+    sums -= last ? 0 : sums % granule;
+    const gint64 used = MIN(possible, sums * each);
+    arrival->used = used > 0 ? (used - 1) * windows->hop + windows->window : 0;
+    arrival->consumed = last ? n : MIN(used * windows->hop, n);
+    advance->outputs[0].produced = sums;
+    advance->outputs[0].start =
+        arrival->block.start + windows->offset * node->inputs[0].ring->ticks;
+    return used;
+}
+
+/* Sets the validity of the windows of each sum of a lane, and with it that of the sums. */
+static gboolean
+sum_lane(const Way *way, guint lane, gint64 each, guint8 *windows, guint8 *sums, gint64 n_sums,
+         GError **error)
+{
+    memset(windows, 1, (gsize)way->n);
+    memset(windows + way->n, 0, (gsize)(n_sums * each - way->n));
+    if (!window_validity(way, lane, windows, error))
+        return FALSE;
+    for (gint64 i = 0; i < n_sums; i++)
+        sums[i] = memchr(windows + i * each, 1, (gsize)each) != NULL;
+    return TRUE;
+}
+
+gboolean
+ct_advance_summed(CtAdvance *advance, CtSummedWindows *windows, GError **error)
+{
+    CtRunNode *node = advance->core;
+    const CtFootprint rule = find_windows(node->plan);
+    const gint64 each = node->plan->nodes[node->plan->n_nodes - 1].footprint.hop;
+    const CtArrival *arrival = &advance->inputs[0];
+    CtDeparture *departure = &advance->outputs[0];
+    const CtRunOutput *output = &node->outputs[0];
+    windows->n = sum_windows(node, advance, &rule, each);
+    windows->invalid = FALSE;
+    if (!arrival->block.validity || departure->produced == 0)
+        return TRUE;
+    const Way way = {
+        .node = node, .rule = &rule, .arrival = arrival, .map = &output->maps[0], .n = windows->n};
+    const gint64 all = departure->produced * each;
+    for (guint l = 0; l < way.map->n_lanes; l++) {
+        guint8 *sums = departure->validity + l * departure->validity_stride;
+        guint8 *own = windows->validity + l * all;
+        if (!sum_lane(&way, l, each, own, sums, departure->produced, error))
+            return FALSE;
+        windows->invalid |= memchr(own, 0, (gsize)way.n) != NULL;
+        departure->invalid |= memchr(sums, 0, (gsize)departure->produced) != NULL;
+    }
+    return TRUE;
 }
 
 /* The block narrowed to one lane. */

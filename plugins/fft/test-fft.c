@@ -225,6 +225,8 @@ test_kernels(void)
 static void
 test_epilogues(void)
 {
+    static const char *const behind[][3] = {{"quantise", "{ type: ci8 }"}, {"power", "{ }"}};
+
     if (!kernel_test_can())
         return;
     for (guint i = 0; i < 11; i++) {
@@ -238,9 +240,7 @@ test_epilogues(void)
         for (guint v = 0; v < variants->len; v++) {
             const CtVariant *variant = variants->pdata[v];
             if (variant->flags & CT_VARIANT_EPILOGUE && variant_test_fits(test, variant, order))
-                kernel_test_compile_attached(test, variant, order, samples,
-                                             i % 2 ? "power" : "quantise",
-                                             i % 2 ? "{ }" : "{ type: ci8 }");
+                kernel_test_compile_attached(test, variant, order, samples, behind[i % 2]);
         }
         variant_test_free(test);
     }

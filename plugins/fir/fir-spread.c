@@ -184,7 +184,9 @@ ct_fir_spread_cut(const FirSpread *spread, FirAxes *axes, gdouble blocks, gint64
     for (gint wave = 1; wave <= MAX_WAVES; wave++) {
         const gint64 wanted = (gint64)(wave * spread->wave / blocks);
         const gint64 least_rows = (n - 1) / CLAMP(wanted, 1, MIN(n, most)) + 1;
-        const gint64 rows = ((least_rows + history - 1) / ahead + 1) * ahead - history;
+        const gint64 rows = spread->unit > 0
+                                ? ((least_rows - 1) / spread->unit + 1) * spread->unit
+                                : ((least_rows + history - 1) / ahead + 1) * ahead - history;
         const gint64 n_chunks = (n - 1) / rows + 1;
         const gdouble waves = ceil((gdouble)n_chunks * blocks / spread->wave);
         const gdouble cost = (waves + LOST_WAVE) * ((gdouble)rows + start);

@@ -18,6 +18,7 @@ typedef struct {
     gboolean over_phases;        /* threads are spread over phases, too */
     guint n_times;               /* outputs side by side: the variant's to set */
     guint ahead;                 /* rows that are read ahead and filtered together; its, too */
+    gint64 unit;                 /* a chunk has a multiple of so many outputs; 0: any number */
     gdouble wave;                /* blocks that the device holds at once */
 } FirSpread;
 

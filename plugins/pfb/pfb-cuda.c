@@ -2,6 +2,7 @@
 /* fir and fft in one on a device, for powers of two that a block of threads can hold. Filtered
  * samples never leave the multiprocessor. */
 #include "../fir/fir-spread.h"
+#include "pfb-cells.h"
 #include "pfb.h"
 
 #include <cornerturn/kit/epilogue.h>
@@ -48,11 +49,20 @@ static const CtTunable tunables[] = {
 /* Registers that a thread needs beside those for numbers, on any device and with any number of
  * taps. */
 #define OTHER_REGISTERS 52
-/* Registers for the epilogue. */
-#define EPILOGUE_REGISTERS 16
+/* Registers for the epilogue, and for looking up what is valid. */
+#define EPILOGUE_REGISTERS 6
+#define CHECK_REGISTERS    16
 /* Shared memory that each block takes beside its own. */
 #define BLOCK_SHARED 1024
-#define WARP         32
+/* Bytes of shared memory of a block that every device has. */
+#define MOST_SHARED ((gsize)96 << 10)
+#define LEAST_AHEAD 2
+#define WARP        32
+/* Spectra of a cell that is folded by one group, if hops are longer. A hop that can't be divided
+ * into such cells may have MOST_WHOLE spectra. */
+#define LEAST_CELL 32
+#define MOST_CELL  128
+#define MOST_WHOLE 1024
 
 typedef struct {
     FirSpread spread;
@@ -63,6 +73,8 @@ typedef struct {
     guint group_threads, n_groups; /* threads of a group; groups of a block */
     guint n_buffers;
     gsize shared_bytes;
+    gint64 cell, n_cells; /* spectra of a cell, cells of a hop that the epilogue folds; 0: none */
+    CtKernel *merge;      /* of the cells of a hop; NULL: it has one */
 } Pfb;
 
 static const Way *
@@ -88,6 +100,13 @@ static guint
 log2_of(gint64 n)
 {
     return (guint)g_bit_nth_msf((gulong)n, -1);
+}
+
+/* The logarithm of the radix of a pass, as in fft-radix.h. */
+static guint
+radix_bits(guint n_bits, guint n_passes, guint pass)
+{
+    return n_bits / n_passes + (pass < n_bits % n_passes);
 }
 
 /* Registers for what a thread keeps, filters and has read ahead. */
@@ -148,11 +167,37 @@ count_registers(gint64 n_channels, gint64 n_taps, CtType type, const Way *way)
      * has places of its own. */
     registers += !way->keeps_samples && (type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
     for (guint pass = 1; pass < n_passes; pass++) {
-        const guint radix = 1u << (n_bits / n_passes + (pass < n_bits % n_passes));
+        const guint radix = 1u << radix_bits(n_bits, n_passes, pass);
         registers += 2 * (MIN(radix, 4) + MAX(radix / 4, 1) - 2);
     }
     return registers;
 }
+
+/* ---- shared memory of a group ---- */
+
+/* A buffer of spectra. */
+static gsize
+buffer_bytes(const Way *way, gint64 n_channels)
+{
+    return way->ahead * (gsize)find_pitch(n_channels, way) * 2 * sizeof(float);
+}
+
+static gsize
+taps_bytes(const Way *way, gint64 n_channels, gint64 n_taps)
+{
+    return way->keeps_samples ? (gsize)(n_channels * ((n_taps + 3) / 4 * 4)) * sizeof(float) : 0;
+}
+
+/* The states of what its threads fold: each has those of its values of a spectrum. */
+static gsize
+states_bytes(const Way *way, gint64 n_channels, gsize state_bytes)
+{
+    const guint n_passes = count_passes(n_channels, way);
+    const guint bits = radix_bits(log2_of(n_channels), n_passes, n_passes - 1);
+    return ((gsize)(n_channels / way->vector) << bits) * state_bytes;
+}
+
+/* ---- the way of groups ---- */
 
 /* How a group works with this tuning. If that does not fit a multiprocessor, the table decides. */
 static Way
@@ -226,6 +271,51 @@ send_table(Pfb *self, GError **error)
     return self->table && ct_device_upload(self->spread.device, self->table, table, bytes, error);
 }
 
+/* ---- folding ---- */
+
+/* The spectra of a cell: of the divisors of the hop the largest one that is a multiple of `ahead`,
+ * or else the largest one; 0: the hop has no cells. */
+static gint64
+find_cell(gint64 hop, gint64 ahead)
+{
+    gint64 best = hop <= MOST_CELL ? hop : 0;
+    for (gint64 cell = LEAST_CELL; cell <= MOST_CELL && best < hop; cell++)
+        if (hop % cell == 0 && (cell % ahead == 0 || best % ahead != 0))
+            best = cell;
+    return best > 0 || hop > MOST_WHOLE ? best : hop;
+}
+
+/* Of shared memory of a group that transforms as few spectra at a time as it can. */
+static gsize
+least_bytes(Way way, gint64 n_channels, gint64 n_taps, gsize state_bytes)
+{
+    way.ahead = LEAST_AHEAD;
+    return buffer_bytes(&way, n_channels) + taps_bytes(&way, n_channels, n_taps) +
+           states_bytes(&way, n_channels, state_bytes);
+}
+
+static gboolean
+folds(const CtNode *nodes, gint64 hop, gsize state_bytes)
+{
+    const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
+    const gint64 n_taps = nodes[0].footprint.window / n_channels;
+    const Way *way = find_way(n_channels, n_taps, nodes[0].inputs[0].type);
+    const gint channel = ct_stream_axis(&nodes[1].outputs[0], "channel");
+    return nodes[0].footprint.hop == n_channels && channel >= 0 &&
+           !nodes[1].outputs[0].axes[channel].loses && find_cell(hop, 1) > 0 && way &&
+           least_bytes(*way, n_channels, n_taps, state_bytes) <= MOST_SHARED;
+}
+
+static void
+choose_cells(Pfb *self)
+{
+    if (!self->epilogue || self->epilogue->hop == 0)
+        return;
+    self->cell = find_cell(self->epilogue->hop, self->way.ahead);
+    self->n_cells = self->epilogue->hop / self->cell;
+    self->spread.unit = self->cell;
+}
+
 /* Whether count_registers() is known to be close for this number of taps. */
 static gboolean
 is_usual_count(gint64 n_taps)
@@ -233,20 +323,15 @@ is_usual_count(gint64 n_taps)
     return n_taps == 8 || n_taps == 16 || n_taps == 32;
 }
 
-/* Shared memory of a buffer of all groups of a block, and of the coefficients. */
+/* Bytes of shared memory of a block. */
 static gsize
-buffer_bytes(const Pfb *self)
+count_shared(const Pfb *self, guint n_buffers)
 {
-    const gsize pitch = (gsize)find_pitch(self->spread.n_channels, &self->way);
-    return self->n_groups * self->way.ahead * pitch * 2 * sizeof(float);
-}
-
-static gsize
-taps_bytes(const Pfb *self)
-{
-    const gsize n_taps = ((gsize)self->spread.n_taps + 3) / 4 * 4;
-    const gsize bytes = self->n_groups * (gsize)self->spread.n_channels * n_taps * sizeof(float);
-    return self->way.keeps_samples ? bytes : 0;
+    const gint64 n_channels = self->spread.n_channels;
+    const gsize state_bytes = self->epilogue ? self->epilogue->state_bytes : 0;
+    return self->n_groups * (n_buffers * buffer_bytes(&self->way, n_channels) +
+                             taps_bytes(&self->way, n_channels, self->spread.n_taps) +
+                             states_bytes(&self->way, n_channels, state_bytes));
 }
 
 /* With two buffers, a group waits half as often; that counts where it is more than a warp. */
@@ -254,24 +339,54 @@ static void
 choose_buffers(Pfb *self, gboolean is_one, guint n_blocks)
 {
     const CtDeviceInfo *device = ct_device_info(self->spread.device);
-    const gsize both = 2 * buffer_bytes(self) + taps_bytes(self);
+    const gsize both = count_shared(self, 2);
     const gboolean fits = both <= device->shared_bytes &&
                           (both + BLOCK_SHARED) * n_blocks <= device->multiprocessor_shared;
     self->n_buffers = !is_one && self->group_threads > WARP && fits ? 2 : 1;
-    self->shared_bytes = self->n_buffers * buffer_bytes(self) + taps_bytes(self);
+    self->shared_bytes = count_shared(self, self->n_buffers);
 }
 
-/* Decides how groups work. Where shared memory is small, fewer spectra are transformed together. */
+/* Decides how groups work. Where shared memory is small, there are fewer groups, and then fewer
+ * spectra are transformed together. */
 static void
 choose_groups(Pfb *self, const gint64 *tuning)
 {
     const gint64 n_channels = self->spread.n_channels;
+    const gsize most = ct_device_info(self->spread.device)->shared_bytes;
     self->way = choose_way(tuning, n_channels, self->spread.n_taps, self->spread.in_type);
     self->group_threads = (guint)n_channels / self->way.vector;
     self->n_groups = count_groups(&self->way, n_channels, tuning[THREADS]);
-    while (self->way.ahead > 2 && buffer_bytes(self) + taps_bytes(self) >
-                                      ct_device_info(self->spread.device)->shared_bytes)
+    while (self->n_groups > 1 && count_shared(self, 1) > most)
+        self->n_groups /= 2;
+    while (self->way.ahead > LEAST_AHEAD && count_shared(self, 1) > most)
         self->way.ahead /= 2;
+}
+
+/* Compiles the kernel, and that which merges cells, if hops have several: their states are scratch
+ * memory. */
+static gboolean
+compile(Pfb *self, CtPrepare *prepare, GPtrArray *defines, guint threads, GError **error)
+{
+    CtKernelSpec kernel = {
+        .name = "pfb",
+        .source = RESOURCES "pfb.cu",
+        .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
+                                         RESOURCES "fir-window.h", RESOURCES "pfb-cells.h", NULL},
+        .shared_bytes = self->shared_bytes,
+        .epilogue = self->epilogue,
+    };
+    self->kernel = ct_fir_spread_compile(&self->spread, &kernel, defines, threads, error);
+    if (!self->kernel || self->n_cells <= 1)
+        return self->kernel != NULL;
+    const CtStream *out = prepare->outputs[0].stream;
+    prepare->scratch_bytes = (gsize)(prepare->outputs[0].max_samples * self->n_cells) *
+                             (gsize)ct_stream_width(out) * self->epilogue->state_bytes;
+    kernel.name = "pfb_merge";
+    kernel.source = RESOURCES "pfb-merge.cu";
+    kernel.shared_bytes = 0;
+    kernel.defines = (const char *const *)defines->pdata;
+    self->merge = ct_kernel_new(self->spread.device, &kernel, error);
+    return self->merge != NULL;
 }
 
 static gboolean
@@ -288,6 +403,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->spread.n_times = (guint)(n_channels / self->spread.hop);
     self->spread.ahead = self->way.ahead;
     const guint threads = self->group_threads * self->n_groups;
+    choose_cells(self);
 
     gboolean is_unusual = !is_usual_count(self->spread.n_taps);
     for (guint i = 0; i < KEEPS; i++)
@@ -304,21 +420,14 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
     const guint registers =
         count_registers(n_channels, self->spread.n_taps, self->spread.in_type, &self->way) +
-        (self->epilogue ? EPILOGUE_REGISTERS : 0);
+        (self->epilogue ? EPILOGUE_REGISTERS + (self->epilogue->checks ? CHECK_REGISTERS : 0) : 0);
     const guint n_blocks = ct_fir_spread_blocks(&self->spread, threads, registers, is_unusual);
     choose_buffers(self, prepare->tuning[BUFFERS] == 1, n_blocks);
     ct_fir_define(defines, "MIN_BLOCKS", n_blocks);
     ct_fir_define(defines, "BUFFERS", self->n_buffers);
-    const CtKernelSpec kernel = {
-        .name = "pfb",
-        .source = RESOURCES "pfb.cu",
-        .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
-                                         RESOURCES "fir-window.h", NULL},
-        .shared_bytes = self->shared_bytes,
-        .epilogue = self->epilogue,
-    };
-    self->kernel = ct_fir_spread_compile(&self->spread, &kernel, defines, threads, error);
-    return self->kernel != NULL;
+    ct_fir_define(defines, "CELL", self->cell);
+    ct_fir_define(defines, "N_CELLS", self->n_cells);
+    return compile(self, prepare, defines, threads, error);
 }
 
 /* Whether vectors of samples begin at multiples of their bytes. */
@@ -331,6 +440,33 @@ is_aligned(const Pfb *self, const FirAxes *axes, const guint8 *in)
     for (guint a = 0; a < axes->n_axes; a++)
         bits |= (gsize)axes->in[a];
     return axes->sample == (gint64)bytes && bits % (bytes * self->way.vector) == 0;
+}
+
+/* The cells of a firing; chunks of `axes` are cut later. */
+static PfbCells
+find_cells(const Pfb *self, FirAxes *axes, gint64 n_series, const CtWork *work)
+{
+    const PfbCells cells = {work->scratch, axes->output, 0, (guint)n_series};
+
+    if (self->cell > 0) {
+        axes->n_outputs =
+            work->inputs[0].n_samples / self->spread.n_channels - (self->spread.n_taps - 1);
+        axes->output = 0;
+    }
+    return cells;
+}
+
+/* Merges the cells of each hop. */
+static gboolean
+merge(const Pfb *self, const CtWork *work, FirAxes *axes, PfbCells *cells, gpointer epilogue,
+      GError **error)
+{
+    const gint64 n = work->outputs[0].n_samples * cells->n_series * self->spread.n_channels;
+    gpointer out = work->outputs[0].data;
+    const CtLaunch launch = {
+        {(guint)((n - 1) / PFB_MERGE_THREADS + 1), 1, 1}, {PFB_MERGE_THREADS, 1, 1}, 0};
+    return ct_queue_launch(work->queue, self->merge, &launch,
+                           (gpointer[]){&out, axes, cells, epilogue}, error);
 }
 
 static gboolean
@@ -347,20 +483,29 @@ work(gpointer state, const CtWork *work, GError **error)
     ct_fir_spread_axes(&self->spread, &axes, in_block, out_block, FALSE);
     for (guint a = 0; a < axes.n_axes; a++)
         n_groups *= axes.length[a];
+    PfbCells cells = find_cells(self, &axes, n_groups, work);
     n_groups *= ct_fir_spread_cut(&self->spread, &axes, (gdouble)n_groups / self->n_groups,
                                   G_MAXINT32 / n_groups);
+    cells.of_chunk = self->cell > 0 ? (guint)(axes.chunk / self->cell) : 0;
     guint32 n_all = (guint32)n_groups;
     gint32 dense = is_aligned(self, &axes, in);
     gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
-    gpointer arguments[] = {
-        &in,    &out,    (gpointer)&self->spread.taps, (gpointer)&self->table, &axes, &n_all,
-        &dense, epilogue};
+    gpointer arguments[] = {&in,
+                            &out,
+                            (gpointer)&self->spread.taps,
+                            (gpointer)&self->table,
+                            &axes,
+                            &n_all,
+                            &dense,
+                            &cells,
+                            epilogue};
     const CtLaunch launch = {
         {(n_all - 1) / self->n_groups + 1, 1, 1},
         {self->group_threads * self->n_groups, 1, 1},
         self->shared_bytes,
     };
-    return epilogue && ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+    return epilogue && ct_queue_launch(work->queue, self->kernel, &launch, arguments, error) &&
+           (!self->merge || merge(self, work, &axes, &cells, epilogue, error));
 }
 
 static void
@@ -371,6 +516,7 @@ finish(gpointer state)
     if (self == NULL)
         return;
     ct_kernel_free(self->kernel);
+    ct_kernel_free(self->merge);
     ct_device_free(self->spread.device, self->table);
     ct_fir_spread_clear(&self->spread);
     g_free(self);
@@ -431,4 +577,5 @@ const CtVariant ct_pfb_cuda = {
     .prepare = prepare,
     .work = work,
     .finish = finish,
+    .folds = folds,
 };

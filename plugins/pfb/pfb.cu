@@ -11,8 +11,15 @@
  * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, of the
  * largest radix; PITCH, of spectra in shared memory; GROUPS, of a block; BUFFERS, of a group;
  * KEEPS_SAMPLES, whether threads keep samples from spectrum to spectrum, not sums; SHIFT, whether
- * channel 0 stands in the middle. Threads are spread over series, by groups. */
+ * channel 0 stands in the middle. Threads are spread over series, by groups.
+ *
+ * If the epilogue folds, a hop of its spectra is N_CELLS cells of CELL spectra; otherwise CELL is
+ * 0. A chunk is so many cells. Each thread folds spectra into states of its channels, and at the
+ * end of a cell the group merges those of its threads. If a hop has several cells, pfb-merge.cu
+ * merges these. The order of all additions is that of the spectra in the hop, wherever the chunk
+ * begins. */
 #include "fir-window.h"
+#include "pfb-cells.h"
 
 #include <cornerturn/kit/epilogue-kernel.h>
 
@@ -179,11 +186,12 @@ struct Filter {
 };
 #endif
 
-/* Reads rows from `row` on. `dense`: their samples lie side by side and aligned. */
+/* Reads those of AHEAD rows from `row` on that are among the first n_rows. `dense`: their samples
+ * lie side by side and aligned. */
 __device__ inline void
 fetch(Samples (&samples)[AHEAD], const uint8 *from, bool dense, int row, int n_rows, int64 sample)
 {
-    if (dense && row + AHEAD <= n_rows) {
+    if (dense && row >= 0 && row + AHEAD <= n_rows) {
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
             load(samples[i], from + i * (N_CHANNELS * sizeof(IN)));
@@ -191,20 +199,149 @@ fetch(Samples (&samples)[AHEAD], const uint8 *from, bool dense, int row, int n_r
     }
 #pragma unroll
     for (int i = 0; i < AHEAD; i++)
-        if (row + i < n_rows)
+        if ((uint32)(row + i) < (uint32)n_rows)
             gather(samples[i], from + i * (N_CHANNELS * sample), sample);
 }
+
+typedef Factors<N_PASSES - 1> Last;
+
+/* The distance of the values of a thread in a spectrum. */
+static constexpr int apart = N_CHANNELS / Last::radix;
+
+/* The spectrum of value i of a thread, of those that the group has transformed. */
+__device__ inline int
+spectrum_of(int thread, int i)
+{
+    return (thread + i / Last::radix * GROUP_THREADS) / apart;
+}
+
+/* The channel of value i, `apart` channels being 1. */
+__device__ constexpr int
+channel_of(int i)
+{
+    return (i + (SHIFT ? Last::radix / 2 : 0)) % Last::radix;
+}
+
+/* Where value i of a thread stands. */
+__device__ constexpr int
+place_of(int i)
+{
+    return i / Last::radix * Last::radix + Last::place(i % Last::radix);
+}
+
+#if CELL
+static_assert(Last::radix >= VECTOR, "a thread's values of a channel have one state");
+
+/* The cells of a group. */
+struct Cells {
+    typedef CtEpilogue::State State;
+    /* Threads that have values of a channel: each folds every N_PARTS-th spectrum. */
+    static constexpr int N_PARTS = Last::radix / VECTOR;
+    static constexpr int BYTES = N_PARTS * N_CHANNELS * sizeof(State); /* of a group's states */
+    const PfbCells &cells;
+    CtEpilogue &epilogue;
+    State *parts;        /* [N_PARTS][N_CHANNELS], in shared memory */
+    State *own;          /* of the thread: every `apart`-th one is */
+    uint8 *out;          /* of the series */
+    uint32 series, cell; /* … and the cell of the firing */
+    int32 left;          /* spectra of the chunk from the cell on */
+    CtEpilogue::Lane lane;
+
+    __device__
+    Cells(const PfbCells &all, CtEpilogue &ending, void *memory, int thread, const Place &place,
+          uint32 group, uint32 chunk, int32 n_outputs)
+        : cells(all), epilogue(ending), parts((State *)memory),
+          own(parts + thread / apart * N_CHANNELS + thread % apart), out(place.out),
+          series(group % all.n_series), cell(chunk * all.of_chunk), left(n_outputs)
+    {
+        begin();
+    }
+
+    __device__ uint8 *
+    to() const
+    {
+        return out + cell / N_CELLS * cells.step;
+    }
+
+    __device__ void
+    begin()
+    {
+        if (left > 0)
+            lane = epilogue.lane(to());
+#pragma unroll
+        for (int i = 0; i < Last::radix; i++)
+            epilogue.start(own[channel_of(i) * apart]);
+    }
+
+    /* Folds those of the spectra that were transformed together which belong to the cell: from
+     * `begin` on, less than `end`; the first of all is spectrum `first` of the cell. */
+    __device__ void
+    add(const ct_cf32 (&v)[N_VALUES], int thread, int first, int begin, int end)
+    {
+        const int before = (int)(cell % N_CELLS) * CELL;
+#pragma unroll
+        for (int i = 0; i < N_VALUES; i++) {
+            const int spectrum = spectrum_of(thread, i), t = first + spectrum;
+            if (begin <= spectrum && spectrum < end && t < left)
+                epilogue.add(own[channel_of(i) * apart], lane, before + t, v[place_of(i)]);
+        }
+    }
+
+    /* Merges the states of the threads, and begins the next cell. `turn`: the thread, modulo
+     * N_PARTS, that has folded the first spectrum. */
+    __device__ void
+    end(int thread, int turn)
+    {
+        wait<GROUP_THREADS>();
+        for (int channel = thread; left > 0 && channel < N_CHANNELS; channel += GROUP_THREADS) {
+            State sum = parts[turn * N_CHANNELS + channel];
+#pragma unroll
+            for (int part = 1; part < N_PARTS; part++)
+                epilogue.merge(sum, parts[(turn + part) % N_PARTS * N_CHANNELS + channel]);
+            if (N_CELLS == 1)
+                epilogue.give(to() + channel * sizeof(CtStored<ct_cf32>), sum,
+                              left < CELL ? left : CELL);
+            else
+                ((State *)
+                     cells.states)[((int64)cell * cells.n_series + series) * N_CHANNELS + channel] =
+                    sum;
+        }
+        wait<GROUP_THREADS>();
+        cell++;
+        left -= CELL;
+        begin();
+    }
+
+    /* Folds AHEAD spectra, from spectrum `first` of the chunk on. */
+    __device__ void
+    fold(const ct_cf32 (&v)[N_VALUES], int thread, int first)
+    {
+        if constexpr (CELL % AHEAD == 0) {
+            add(v, thread, first % CELL, 0, AHEAD);
+            if (first % CELL == CELL - AHEAD)
+                end(thread, 0);
+        } else {
+#pragma unroll 1
+            for (int at = 0; at < AHEAD;) {
+                const int of_cell = (first + at) / CELL * CELL, next = of_cell + CELL - first;
+                add(v, thread, first - of_cell, at, next < AHEAD ? next : AHEAD);
+                if (next <= AHEAD)
+                    end(thread, of_cell % N_PARTS);
+                at = next;
+            }
+        }
+    }
+};
+#endif
 
 /* `table`: exp(−2πi m / P), m < P. `dense`: vectors are aligned in the input. */
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
     pfb(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,
         const ct_cf32 *__restrict__ table, FirAxes axes, uint32 n_groups, int32 dense,
-        const CtEpilogueSettings settings)
+        const PfbCells cells, const CtEpilogueSettings settings)
 {
     typedef CtStored<ct_cf32> Stored;
-    typedef Factors<N_PASSES - 1> Last;
-    constexpr int apart = N_CHANNELS / Last::radix;
     extern __shared__ Outputs shared[];
     TapGroups &groups = *(TapGroups *)((ct_cf32 *)shared + GROUPS * BUFFERS * BUFFER);
     ct_cf32 *memory = (ct_cf32 *)shared + threadIdx.x / GROUP_THREADS * (BUFFERS * BUFFER);
@@ -220,7 +357,10 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     /* All groups of a block go through the same number of rows, since they wait for each other. */
     const int n_most = (int)(axes.chunk / N_TIMES) + N_TAPS - 1;
     const int64 step_out = axes.output * N_TIMES;
-    const uint8 *from = place.in + thread * VECTOR * axes.sample;
+    /* Rows before the chunk's, of which nothing is read, so that the first spectrum to be folded is
+     * the first of those that are transformed together. */
+    constexpr int early = CELL ? AHEAD - 1 - (N_TAPS - 2 + AHEAD) % AHEAD : 0;
+    const uint8 *from = place.in + (thread * VECTOR - early * N_CHANNELS) * axes.sample;
     uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(Stored);
     Taps own(taps, thread * VECTOR, groups);
     const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * VECTOR;
@@ -229,10 +369,17 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     Filter filter;
     CtEpilogue epilogue(settings);
 
+#if CELL
+    Cells folded(cells, epilogue,
+                 (uint8 *)(TAPS_SHARED ? &groups + 1 : &groups) +
+                     threadIdx.x / GROUP_THREADS * Cells::BYTES,
+                 thread, place, group, chunk, n_outputs);
+#endif
+
     passes.init(table, thread);
     own.await();
     passes.await();
-    for (int row = -AHEAD; row < n_most; row += AHEAD, to += AHEAD * step_out) {
+    for (int row = -AHEAD - early; row < n_most; row += AHEAD, to += AHEAD * step_out) {
         Samples samples[AHEAD];
         ct_cf32 v[N_VALUES];
 #pragma unroll
@@ -240,7 +387,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
             samples[i] = ahead[i];
         fetch(ahead, from, dense, row + AHEAD, n_rows, axes.sample);
         from += AHEAD * axes.sample * N_CHANNELS;
-        if (row < 0) {
+        if (row < -early) {
             to -= AHEAD * step_out;
             continue;
         }
@@ -253,18 +400,20 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         /* The last pass has read the buffer that is not written next. */
         if (N_PASSES % 2 != 0)
             swap(memory, other);
+#if CELL
+        folded.fold(v, thread, row - (N_TAPS - 1));
+#else
 #pragma unroll
         for (int first = 0; first < N_VALUES; first += Last::radix) {
-            const int spectrum = (thread + first / Last::radix * GROUP_THREADS) / apart;
+            const int spectrum = spectrum_of(thread, first);
             if (row + spectrum < N_TAPS - 1 || row + spectrum >= n_rows)
                 continue;
 #pragma unroll
-            for (int i = 0; i < Last::radix; i++) {
-                const int value = (i + (SHIFT ? Last::radix / 2 : 0)) % Last::radix;
-                epilogue.store(to + spectrum * step_out + value * (apart * sizeof(Stored)),
-                               v[first + Last::place(i)]);
-            }
+            for (int i = first; i < first + Last::radix; i++)
+                epilogue.store(to + spectrum * step_out + channel_of(i) * (apart * sizeof(Stored)),
+                               v[place_of(i)]);
         }
+#endif
     }
     epilogue.end();
 }

@@ -226,18 +226,20 @@ test_kernels(void)
 static void
 test_epilogues(void)
 {
-    static const struct {
-        const char *stage, *options;
-    } attached[] = {{"quantise", "{ type: ci8 }"}, {"quantise", "{ type: ci4 }"}, {"power", "{ }"}};
+    static const char *const attached[][5] = {
+        {"quantise", "{ type: ci8 }"},   {"power", "{ }", "integrate", "{ length: 64 }"},
+        {"quantise", "{ type: ci4 }"},   {"power", "{ }"},
+        {"integrate", "{ length: 65 }"}, {"power", "{ }", "integrate", "{ length: 1000 }"},
+    };
     static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32},
                                       {64, 20}, {512, 2}, {64, 3},   {16, 17}};
 
     if (!kernel_test_can())
         return;
-    for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
-        const gint64 *size = sizes[i];
+    for (guint i = 0; i < 3 * G_N_ELEMENTS(sizes); i++) {
+        const gint64 *size = sizes[i * 4 % G_N_ELEMENTS(sizes)];
         const Problem problem = {
-            .type = CT_CI8,
+            .type = types[i / G_N_ELEMENTS(sizes)],
             .n_channels = size[0],
             .n_taps = size[1],
             .hop = size[0],
@@ -249,8 +251,7 @@ test_epilogues(void)
         const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
         const char *const order[2] = {orders[0][0], orders[0][2]};
         kernel_test_compile_attached(&chain->both, chain->fused, order, samples,
-                                     attached[i % G_N_ELEMENTS(attached)].stage,
-                                     attached[i % G_N_ELEMENTS(attached)].options);
+                                     attached[i % G_N_ELEMENTS(attached)]);
         chain_free(chain);
     }
     kernel_test_finish();

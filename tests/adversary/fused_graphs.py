@@ -28,7 +28,7 @@ def chain_of(numbers):
                       "scale": 10 ** numbers.uniform(-2, 1)}
             is_float = False
         elif way == "convert":
-            stage["type"] = letter + numbers.choice(["f32", "f64"] + ["f16"] * (not is_real))
+            stage["type"] = letter + numbers.choice(["f32"] + ["f16"] * (not is_real))
             is_float = True
         elif way == "power" and not is_real:
             is_real = is_float = True
@@ -43,6 +43,8 @@ def chain_of(numbers):
         else:
             continue
         chain.append(stage)
+    if numbers.randrange(4) == 0:
+        chain.append({"stage": "convert", "type": ("" if is_real else "c") + "f64"})
     return chain or [{"stage": "power"}], sums
 
 

@@ -602,6 +602,51 @@ check_epilogues(GpuBench *bench)
     }
 }
 
+/* A filter bank whose power is integrated, in one kernel, and as kernels for each stage behind it.
+ * A sample is read once; its share of a sum is written. */
+static void
+check_folds(GpuBench *bench)
+{
+    static const struct {
+        guint n_channels, n_taps, length;
+    } banks[] = {{256, 8, 64}, {1024, 8, 64}, {256, 8, 1000}, {256, 8, 4}, {64, 8, 64}};
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
+        const guint n_channels = banks[i].n_channels, n_taps = banks[i].n_taps;
+        g_autofree char *name =
+            g_strdup_printf("PFB, power, integrate %u: ci8 %u channels, %u taps", banks[i].length,
+                            n_channels, n_taps);
+        g_autofree char *stages =
+            g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
+                            "  spectra: { stage: fft, from: filter }\n"
+                            "  power: { stage: power, from: spectra }\n"
+                            "  sums: { stage: integrate, from: power, length: %u }\n"
+                            "  sink: { stage: discard, from: sums }\n",
+                            n_channels, n_taps, banks[i].length);
+        GpuCase one = {
+            .name = name,
+            .stages = stages,
+            .type = "ci8",
+            .layout = "station pol time",
+            .shape = {64, 2, -1},
+            .n_samples = 1 << 18,
+            .n_blocks = 60,
+        };
+        const gdouble bytes = 2 + 4.0 / banks[i].length;
+        const gdouble operations = 4 * n_taps + 5 * log2(n_channels) + 4;
+        GpuFigures fused, plain;
+        if (!is_wanted(bench, name) || !gpu_run_case(bench, &one, &fused))
+            continue;
+        print(bench, &one, &fused, 0);
+        printf("%-44s %.2f of copy, %.2f of FMA\n", "", bytes * fused.wall / bench->ceilings.copy,
+               operations * fused.wall / bench->ceilings.fma);
+        one.no_fusion = TRUE;
+        if (!gpu_run_case(bench, &one, &plain))
+            continue;
+        print(bench, &one, &plain, 0);
+        note(bench, name, fused.wall / plain.wall, TRUE, 1, "times as fast as four stages");
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -628,6 +673,7 @@ main(int argc, char **argv)
            c->from * 1e-9, c->both[0] * 1e-9, c->both[1] * 1e-9, c->copying, c->fma_left);
     check_banks(&bench);
     check_epilogues(&bench);
+    check_folds(&bench);
     check_filters(&bench);
     check_correlator(&bench, FALSE, FALSE, 28);
     check_correlator(&bench, TRUE, FALSE, 40);

@@ -146,6 +146,12 @@ static const CtStage good_stage = {
     .params = params,
     .infer = infer,
 };
+static gboolean
+folds(G_GNUC_UNUSED const CtNode *nodes, G_GNUC_UNUSED gint64 hop, G_GNUC_UNUSED gsize state_bytes)
+{
+    return TRUE;
+}
+
 static gdouble
 operations(G_GNUC_UNUSED const CtNode *node)
 {
@@ -427,8 +433,13 @@ test_pairs(void)
 
     reset();
     variant.backend = CT_CUDA;
-    variant.flags = 5;
-    check("variant 'cpu' of 'twice': flags: wants CtVariantFlags, but is given 0x5");
+    variant.flags = 9;
+    check("variant 'cpu' of 'twice': flags: wants CtVariantFlags, but is given 0x9");
+
+    reset();
+    variant.folds = folds;
+    check("variant 'cpu' of 'twice': folds: is for variants with CT_VARIANT_EPILOGUE and without "
+          "advance");
 
     reset();
     variant.backend = CT_CUDA;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Stages attached behind the kernel of another, on a device: the plan has them as one node, and the
-results, their validity and their counts are those of the same graph with --no-fusion, to the bit."""
+results, their validity and their counts are those of the same graph with --no-fusion, to the bit;
+folds may add in another order."""
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import subprocess
 import unittest
 
 import graphs
+import numpy
 import pipeline
 import tap
 
@@ -54,26 +56,33 @@ class Fusion(graphs.GraphTest):
                          "layout": layout}
         return stages
 
-    def run_both(self, stages, *arguments):
+    def run_one(self, stages, *arguments):
+        """Runs the graph; returns its statistics, result and validity."""
+        stats = self.run_graph(stages, *arguments)
+        beside = json.loads((self.folder / "out.npy.json").read_text())
+        return stats, numpy.load(self.folder / "out.npy"), beside["validity"]
+
+    def run_both(self, stages, rounding=0):
         """Runs the graph fused and plain; returns the statistics of both, and compares their
-        files."""
-        found = []
-        for options in DEVICE, PLAIN:
-            stats = self.run_graph(stages, *options, *arguments)
-            beside = json.loads((self.folder / "out.npy.json").read_text())
-            found.append((stats, (self.folder / "out.npy").read_bytes(), beside["validity"]))
-        self.assertEqual(found[0][1], found[1][1])
-        self.assertEqual(found[0][2], found[1][2])
-        return found[0][0], found[1][0]
+        results, which may differ by this part of their size."""
+        fused, plain = self.run_one(stages, *DEVICE), self.run_one(stages, *PLAIN)
+        self.assertEqual(fused[1].dtype, plain[1].dtype)
+        self.assertEqual(fused[1].shape, plain[1].shape)
+        if rounding:
+            self.assertFalse((abs(fused[1] - plain[1]) > rounding * abs(plain[1])).any())
+        else:
+            self.assertEqual(fused[1].tobytes(), plain[1].tobytes())
+        self.assertEqual(fused[2], plain[2])
+        return fused[0], plain[0]
 
     @staticmethod
     def node(stats, name):
         return next((node for node in stats["nodes"] if node["name"] == name), None)
 
-    def check_chain(self, chain, **options):
+    def check_chain(self, chain, rounding=0, **options):
         stages = self.stages(chain, **options)
         names = ["filter", "spectra"] + [f"s{i}" for i in range(len(chain))]
-        fused, plain = self.run_both(stages)
+        fused, plain = self.run_both(stages, rounding)
         node = self.node(fused, "+".join(names))
         self.assertIsNotNone(node, [node["name"] for node in fused["nodes"]])
         self.assertEqual(node["variant"], "fused-cuda")
@@ -120,6 +129,101 @@ class Fusion(graphs.GraphTest):
                              samples=self.numbers.randrange(12 * n_channels, 12 * n_channels + 3000),
                              start=self.numbers.randrange(-1000, 1000),
                              block={"time": self.numbers.randrange(100, 3000)})
+
+    # Sums of double precision, in two orders, each rounded once to single precision.
+    ROUNDING = 2 ** -23 + 2 ** -50
+
+    @staticmethod
+    def fold(length, *before, **options):
+        return [*before, {"stage": "integrate", "length": length, **options}]
+
+    def random_gaps(self, samples):
+        return [[self.numbers.choice([-1, 0, 1, 2]), self.numbers.randrange(samples),
+                 self.numbers.randrange(1, samples // 6)] for _ in range(5)]
+
+    def test_folds(self):
+        """Hops of cells that divide the spectra that are transformed together, or do not; of several
+        cells; that are short at the end; longer than the stream."""
+        power = {"stage": "power"}
+        cases = [(16, 4, 1), (32, 8, 2), (2, 5, 3), (64, 8, 63), (256, 8, 64), (128, 3, 65),
+                 (16, 7, 1000), (8, 16, 1013), (1024, 8, 7), (64, 4, 500)]
+        for n_channels, n_taps, length in cases[::3] if SANITIZED else cases:
+            with self.subTest(n_channels=n_channels, length=length):
+                samples = n_channels * (n_taps + min(2 * length, 1200 // n_channels + length) + 3)
+                self.check_chain(self.fold(length, power), self.ROUNDING, n_channels=n_channels,
+                                 n_taps=n_taps, samples=samples)
+                self.check_chain(self.fold(length, power, average=True), self.ROUNDING,
+                                 n_channels=n_channels, n_taps=n_taps, samples=samples,
+                                 invalid=self.random_gaps(samples),
+                                 block={"time": self.numbers.randrange(100, 3000)})
+
+    def test_what_is_folded(self):
+        """Complex spectra; what is counted on the way; other types of samples; other orders of
+        axes; a shifted transform."""
+        quantised = [{"stage": "quantise", "type": "ci8", "scale": 0.5},
+                     {"stage": "convert", "type": "cf32"}, {"stage": "power"}]
+        gaps = self.random_gaps(5000)
+        counts = self.check_chain(self.fold(10, *quantised), self.ROUNDING, invalid=gaps, noise=100)
+        self.assertGreater(counts["s0.clipped"], 1000)
+        for kind, noise in ("ci4", 2), ("ci16", 3000), ("cf32", 1):
+            self.check_chain(self.fold(12, {"stage": "power"}), self.ROUNDING, type=kind,
+                             noise=noise, invalid=gaps)
+        for layout in "[station pol time channel]", "[channel time station pol]":
+            stages = self.stages(self.fold(20, {"stage": "power"}), layout=layout, invalid=gaps)
+            stages["spectra"]["shift"] = True
+            self.run_both(stages, self.ROUNDING)
+        # A complex sum may be small where its terms are not.
+        stages = self.stages(self.fold(16), n_channels=32)
+        fused, plain = self.run_one(stages, *DEVICE), self.run_one(stages, *PLAIN)
+        self.assertIsNotNone(self.node(fused[0], "filter+spectra+s0"))
+        self.assertLess(abs(fused[1] - plain[1]).max(), self.ROUNDING * abs(plain[1]).max())
+
+    def test_folds_of_any_cut(self):
+        """The order of additions does not depend on the firings."""
+        for length in 24, 65, 1000:
+            stages = self.stages(self.fold(length, {"stage": "power"}), samples=40000)
+            whole = self.run_one(stages, *DEVICE)[1]
+            for _ in range(3):
+                stages["sky"]["block"] = {"time": self.numbers.randrange(64, 5000)}
+                cut = self.run_one(stages, *DEVICE)
+                self.assertEqual(cut[1].tobytes(), whole.tobytes())
+
+    def test_reference(self):
+        """Against a power of spectra in double precision, summed."""
+        stages = self.stages(self.fold(30, {"stage": "power"}), n_channels=64,
+                             invalid=self.random_gaps(5000), samples=5000)
+        fused = self.run_one(stages, *DEVICE)
+        wanted = self.run_one(stages, "--backend", "reference", "--backend", "sky=cuda",
+                              "--backend", "out=cpu")
+        self.assertEqual(fused[2], wanted[2])
+        # Of each spectrum (n_taps + 2) u and 7 log2(n) u of the largest element, twice that of the
+        # power, 8 u of the power itself.
+        bound = 2 ** -24 * (2 * (4 + 2 + 7 * 6) + 9) * wanted[1].max()
+        self.assertLess(abs(fused[1] - wanted[1]).max(), bound)
+
+    def test_what_is_not_folded(self):
+        """Folds whose counts are read, that begin within the stream, along another axis, of windows
+        that overlap, or of hops that no firing has."""
+        power = {"stage": "power"}
+        read = self.stages(self.fold(8, power))
+        read["copy"] = {"stage": "file.sink", "from": "s1.weights", "path": "weights.npy"}
+        across = self.stages(self.fold(2, power, axis="station"))
+        dense = self.stages(self.fold(8, power))
+        dense["filter"]["hop"] = 8
+        long = self.stages(self.fold(8000000, power))
+        for graph in read, across, dense, long:
+            fused, plain = self.run_both(graph)
+            for stats in fused, plain:
+                self.assertIsNotNone(self.node(stats, "s1"))
+
+    def test_short_sums(self):
+        """The warning of sums that are all short names the stage that sums."""
+        chain = self.fold(1000, {"stage": "power"})
+        done = subprocess.run(
+            [graphs.COMMAND, "run", "--quiet", *DEVICE, self.write(self.stages(chain))],
+            cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"node 's1': warning: sums 1000 samples, but only 309 come in")
 
     def test_what_is_not_attached(self):
         """Stages that others read too, that are asked for by name, that have a table, or along whose

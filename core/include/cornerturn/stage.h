@@ -411,11 +411,13 @@ ct_block_mark(const CtBlock *block, gint64 lane, gint64 t)
 }
 
 typedef enum {
-    CT_VARIANT_EPILOGUE = 1 << 0,  /* of a cuda variant of one output: its kernels store through
-                                      <cornerturn/kit/epilogue.h>, so that stages may be attached
-                                      behind it */
-    CT_VARIANT_ATTACHABLE = 1 << 1 /* of a cuda variant that a macro of <cornerturn/kit/form.h>
-                                      makes: its stage may be attached behind another variant */
+    CT_VARIANT_EPILOGUE = 1 << 0,   /* of a cuda variant of one output: its kernels store through
+                                       <cornerturn/kit/epilogue.h>, so that stages may be attached
+                                       behind it */
+    CT_VARIANT_ATTACHABLE = 1 << 1, /* of a cuda variant that a macro of <cornerturn/kit/form.h>
+                                       makes: its stage may be attached behind another variant */
+    CT_VARIANT_FOLD = 1 << 2 /* of a cuda variant that a macro of <cornerturn/kit/fold.h> makes: its
+                                stage may be attached as the last one behind another variant */
 } CtVariantFlags;
 
 struct CtVariant {
@@ -482,6 +484,11 @@ struct CtVariant {
     gconstpointer form;
 
     guint64 flags; /* of CtVariantFlags */
+
+    /* With CT_VARIANT_EPILOGUE: whether the last stage of an epilogue may also be a fold over `hop`
+     * samples that the variant makes of these nodes, with states of so many bytes
+     * (<cornerturn/kit/epilogue.h>). NULL: it may not. */
+    gboolean (*folds)(const CtNode *nodes, gint64 hop, gsize state_bytes);
 };
 
 /* Advances by the rule of the footprint (for a fused variant, of its stages in a row), for variants
@@ -489,6 +496,21 @@ struct CtVariant {
  * samples. Sets the validity of each output: a sample of a WINDOW is valid if every sample in the
  * window is, one of a SUM if any sample is. After work, the core clears invalid samples. */
 CT_EXPORT gboolean ct_advance_default(CtAdvance *advance, GError **error);
+
+/* The windows that a firing sums. */
+typedef struct {
+    guint8 *validity;    /* given: memory for [lane][sum][window of the sum], as many lanes, and at
+                            most    as many sums, as the output has */
+    gint64 n;            /* windows; those that the last sum lacks are invalid */
+    gboolean invalid;    /* there are invalid ones; otherwise `validity` is not set */
+    guint64 reserved[3]; /* 0 */
+} CtSummedWindows;
+
+/* As ct_advance_default, for a variant whose last stage has the footprint of a SUM, and the others
+ * together that of a WINDOW, if it keeps nothing from firing to firing: all windows of a sum are in
+ * one firing. The core plans such firings for the variants that it makes itself, those with an
+ * epilogue that folds. */
+CT_EXPORT gboolean ct_advance_summed(CtAdvance *advance, CtSummedWindows *windows, GError **error);
 
 /* Samples of a window that are used: `n` of them, from the window's sample `first` on. */
 typedef struct {

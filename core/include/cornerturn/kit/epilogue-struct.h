@@ -7,7 +7,9 @@
 enum { CT_EPILOGUE_AXES = 12 };
 
 typedef struct {
-    const unsigned char *validity; /* of the output, [lane][sample] */
+    const unsigned char *validity; /* of the output, [lane][sample]; if samples are folded, of
+                                      these, [lane][sample][sample of the hop] */
+    const unsigned *counts;        /* if samples are folded: valid ones, [lane][sample] */
     const unsigned char *first;    /* the output's first element */
     struct {
         long long stride;   /* of the output, in bytes, falling */

@@ -5,10 +5,11 @@
  *
  * A variant of one output takes an epilogue if it has the flag CT_VARIANT_EPILOGUE. The planner
  * then offers it, beside the variant by itself, with the stages behind it that are maps of the kit
- * (CT_MAP, CT_COUNTED_MAP) or conversions. In `prepare` the variant sees its own nodes, whose last
- * one has the type that its kernel makes; the bound output has the type and the layout of the last
- * stage. The variant keeps CtPrepare.epilogue, which is NULL where nothing is attached, gives it to
- * its CtKernelSpec, and passes one more argument to the kernel, the last one:
+ * (CT_MAP, CT_COUNTED_MAP) or conversions, and, if the variant `folds`, a fold along time behind
+ * these (see below). In `prepare` the variant sees its own nodes, whose last one has the type that
+ * its kernel makes; the bound output has the type and the layout of the last stage. The variant
+ * keeps CtPrepare.epilogue, which is NULL where nothing is attached, gives it to its CtKernelSpec,
+ * and passes one more argument to the kernel, the last one:
  *
  *     gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
  *     gpointer arguments[] = {&in, &out, &n, epilogue};
@@ -29,7 +30,26 @@
  * CtStored<T> is the element in memory where the kernel makes T. All threads of a block, which has
  * one dimension, call `end` together, once, after the last element. The values are those that the
  * stages would make one after another: no operation of the kernel is joined with one of the
- * epilogue. */
+ * epilogue.
+ *
+ * ---- folds ----
+ *
+ * If the last stage is a fold, CtEpilogue.hop is above 0: each sample of the bound output is made
+ * of `hop` samples that the kernel makes, the last sample of a stream perhaps of fewer. A firing
+ * has all samples of a hop, so no state is kept from one firing to the next. CT_EPILOGUE_FOLDS is
+ * defined in the kernel, which does not call `store`, but keeps states (CtEpilogue::State), in any
+ * memory:
+ *
+ *     CtEpilogue::Lane lane = epilogue.lane(to);
+ *     epilogue.start(state);
+ *     for (int32 t = 0; t < n; t++)
+ *         epilogue.add(state, lane, t, made[t]);
+ *     epilogue.give(to, state, n);
+ *
+ * `to` is the place of an element of the output, `t` the number of a sample in its hop, and n that
+ * of all samples of the hop. `epilogue.merge(state, other)` adds the samples of another state. The
+ * kernel merges in an order that does not depend on how the stream is cut. A `lane` serves for all
+ * elements of an output sample that differ in axes along which no data are lost alone. */
 #pragma once
 
 #include <cornerturn/kit/form.h>
@@ -39,7 +59,11 @@ G_BEGIN_DECLS
 struct CtEpilogue {
     const char *text;           /* of the header for the kernel */
     const char *const *headers; /* resources that it includes by folder and name, NULL-terminated */
-    guint64 reserved[4];        /* 0 */
+    gint64 hop;          /* samples that the fold at the end makes one of; 0: there is none */
+    gsize state_bytes;   /* of a state of the fold */
+    guint64 checks;      /* 1: it is for firings with invalid samples; to look these up takes some
+                            more registers */
+    guint64 reserved[1]; /* 0 */
 };
 
 /* The epilogue's argument for the kernels of this firing, valid until the next call. NULL with an
@@ -49,15 +73,17 @@ CT_EXPORT gpointer ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work
 /* ---- for the planner ---- */
 
 /* A variant that does what `base` does and then the stage of `form`, which has
- * CT_VARIANT_ATTACHABLE; `base` may be such a variant itself. It covers all their stages. NULL
- * where `base` takes no epilogue or `form` can be none. Freed by ct_epilogue_variant_free, which
- * accepts NULL. */
+ * CT_VARIANT_ATTACHABLE or CT_VARIANT_FOLD; `base` may be such a variant itself. It covers all
+ * their stages. NULL where `base` takes no epilogue or `form` can be none. Freed by
+ * ct_epilogue_variant_free, which accepts NULL. */
 CtVariant *ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form,
                                    const CtStage *stage);
 void ct_epilogue_variant_free(CtVariant *variant);
 /* The variant without what is attached to it; `variant` itself where nothing is. */
 const CtVariant *ct_epilogue_variant_base(const CtVariant *variant);
-/* Whether the stages attached to the variant are maps for these nodes, all that it covers. */
+/* Whether the last stage of the variant is a fold that is attached to it. */
+gboolean ct_epilogue_variant_folds(const CtVariant *variant);
+/* Whether the stages attached to the variant can be so for these nodes, all that it covers. */
 gboolean ct_epilogue_variant_fits(const CtVariant *variant, const CtNode *nodes);
 
 G_END_DECLS

@@ -132,12 +132,15 @@ CT_EXPORT void ct_fold_finish_device(gpointer state);
 CT_EXPORT void ct_fold_finish_reference(gpointer state);
 
 #define CT_FOLD_VARIANT(fold_, stage_, rows_, backend_, isa_, name_, split_, suffix_)              \
+    CT_FOLD_VARIANT_FLAGS(fold_, stage_, rows_, backend_, isa_, name_, split_, suffix_, 0)
+#define CT_FOLD_VARIANT_FLAGS(fold_, stage_, rows_, backend_, isa_, name_, split_, suffix_,        \
+                              flags_)                                                              \
     &(const CtVariant)                                                                             \
     {                                                                                              \
         .name = name_, .backend = backend_, .isa = isa_,                                           \
         .covers = (const char *const[]){stage_, NULL}, .rows = rows_, .split = split_,             \
         .form = &fold_, .prepare = ct_fold_prepare##suffix_, .advance = ct_fold_advance,           \
-        .work = ct_fold_work##suffix_, .finish = ct_fold_finish##suffix_,                          \
+        .work = ct_fold_work##suffix_, .finish = ct_fold_finish##suffix_, .flags = flags_,         \
     }
 #define CT_FOLD_VARIANT_HOST(fold_, stage_, rows_, isa_, name_)                                    \
     CT_FOLD_VARIANT(fold_, stage_, rows_, CT_CPU, isa_, name_, "*", )
@@ -155,7 +158,8 @@ CT_EXPORT void ct_fold_finish_reference(gpointer state);
 /* All variants, in order of preference, with the rows of the host and of devices. The reference
  * takes what the ports declare, in any order of axes on either side. */
 #define CT_FOLD_VARIANTS(fold_, stage_, rows_, device_rows_)                                       \
-    CT_FOLD_VARIANT(fold_, stage_, device_rows_, CT_CUDA, CT_ISA_BASELINE, "cuda", NULL, _device), \
+    CT_FOLD_VARIANT_FLAGS(fold_, stage_, device_rows_, CT_CUDA, CT_ISA_BASELINE, "cuda", NULL,     \
+                          _device, CT_VARIANT_FOLD),                                               \
         CT_FOLD_VARIANTS_HOST(fold_, stage_, rows_),                                               \
         CT_FOLD_VARIANT(fold_, stage_, CT_REFERENCE_ROWS, CT_REFERENCE, CT_ISA_BASELINE,           \
                         "reference", "*", _reference)
