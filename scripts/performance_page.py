@@ -17,8 +17,8 @@ TEMPLATE = MEASURED / "performance.md.in"
 GROUPS = {"floors": "cpu", "orders-cpu": "cpu", "stage": "cpu", "pipeline": "cpu", "fusion": "cpu",
           "gpu": "gpu", "orders-gpu": "gpu"}
 
-BANK = re.compile(r"PFB (?P<type>\w+) (?P<channels>\d+) channels, (?P<taps>\d+) taps(?:, (?P<way>.+))?")
-CHAIN = re.compile(r"PFB.*?(?:, then |, \w+.*: )")
+BANK = re.compile(r"PFB (?P<type>\w+) (?P<channels>\d+) channels, (?P<taps>\d+) taps"
+                  r"(?:, (?!then )(?P<way>.+))?")
 FILTER = re.compile(r"fir (?P<input>.*\]) (?P<channels>\d+) channels, (?P<taps>\d+) taps(?:, (?P<way>.+))?")
 CORRELATOR = re.compile(r"correlate (?P<type>\w+) (?P<stations>\d+) stations, (?P<spectra>\d+) spectra"
                         r"(?:, (?P<way>.+))?")
@@ -80,7 +80,7 @@ def floors(outputs, kind):
     """Those of chains stand in the table of chains."""
     return table(["", "measured", "floor", ""],
                  [floor_row(floor) for group, of in GROUPS.items() if of == kind
-                  for floor in outputs[group].floors if not CHAIN.match(floor.name)])
+                  for floor in outputs[group].floors if floor.name not in chains(outputs[group])])
 
 
 # ---- when and where ----
@@ -109,17 +109,18 @@ def bank_share(output, bank, rate):
     return rate * n_bytes / output.copy if output.copy else None
 
 
-def banks(output):
-    """Yields (match, case) of filter banks with nothing behind them."""
+def matches(output, pattern):
+    """Yields (match, case) of the cases by this pattern, without those that ran fused and not."""
+    paired = chains(output)
     for case in output.device_cases:
-        bank = BANK.fullmatch(case.name)
-        if bank and not CHAIN.match(case.name):
-            yield bank, case
+        found = pattern.fullmatch(case.name)
+        if found and case.name not in paired:
+            yield found, case
 
 
 def bank_table(outputs):
     output, rows = outputs["gpu"], {}
-    for bank, case in banks(output):
+    for bank, case in matches(output, BANK):
         row = rows.setdefault((bank["type"], bank["taps"], bank["way"] or "the planner's"), {})
         row[int(bank["channels"])] = f"{cell(case.wall)} ({share(bank_share(output, bank, case.wall))})"
     rows = dict(sorted(rows.items(), key=lambda row: (row[0][0], int(row[0][1]))))
@@ -131,7 +132,7 @@ def bank_table(outputs):
 def planned_banks(output):
     """{taps: [(channels, rate)]} of ci8, by the planner's choice."""
     lines = {}
-    for bank, case in banks(output):
+    for bank, case in matches(output, BANK):
         if bank["type"] == "ci8" and not bank["way"]:
             lines.setdefault(int(bank["taps"]), []).append((int(bank["channels"]), case.wall))
     return {taps: sorted(line) for taps, line in sorted(lines.items())}
@@ -167,20 +168,18 @@ def bank_and_behind(name):
 
 def filter_table(outputs):
     rows = {}
-    for case in outputs["gpu"].device_cases:
-        if found := FILTER.fullmatch(case.name):
-            row = rows.setdefault((found["input"], found["channels"], found["way"] or ""), {})
-            row[int(found["taps"])] = f"{cell(case.rate)} ({share(case.of_copy)})"
-    return pivot(["", "channels", ""], rows, " taps")
+    for found, case in matches(outputs["gpu"], FILTER):
+        row = rows.setdefault((found["input"], found["channels"], found["way"] or "the planner's"), {})
+        row[int(found["taps"])] = f"{cell(case.rate)} ({share(case.of_copy)})"
+    return pivot(["", "channels", "variant"], rows, " taps")
 
 
 def correlators(output):
     """{(type, spectra, way): {stations: case}}."""
     rows = {}
-    for case in output.device_cases:
-        if found := CORRELATOR.fullmatch(case.name):
-            key = found["type"], found["spectra"], found["way"] or "the planner's"
-            rows.setdefault(key, {})[int(found["stations"])] = case
+    for found, case in matches(output, CORRELATOR):
+        key = found["type"], found["spectra"], found["way"] or "the planner's"
+        rows.setdefault(key, {})[int(found["stations"])] = case
     return rows
 
 
@@ -195,12 +194,11 @@ def correlator_table(outputs):
 
 def beamformer_table(outputs):
     rows = {}
-    for case in outputs["gpu"].device_cases:
-        if found := BEAMFORMER.fullmatch(case.name):
-            rate = cell(case.rate)
-            if case.operations:
-                rate += f", {cell(case.operations)} ({share(case.of_fma)})"
-            rows.setdefault((found["what"],), {})[found["way"] or "alone"] = rate
+    for found, case in matches(outputs["gpu"], BEAMFORMER):
+        rate = cell(case.rate)
+        if case.operations:
+            rate += f", {cell(case.operations)} ({share(case.of_fma)})"
+        rows.setdefault((found["what"],), {})[found["way"] or "alone"] = rate
     return pivot(["beams x stations"], rows)
 
 
@@ -214,10 +212,9 @@ def of_case(case):
 def other_table(outputs):
     """Cases that no other table has, by stage or graph."""
     rows = {}
-    for case in outputs["gpu"].device_cases:
-        if not re.match(r"(PFB|fir|correlate|beamform)\b", case.name):
-            stage, _, about = case.name.partition(" ")
-            rows.setdefault(stage.strip(","), []).append(f"{about}: {of_case(case)}")
+    for found, case in matches(outputs["gpu"], re.compile(r"(?P<stage>\w\S*?),? (?P<about>.*)")):
+        if not any(pattern.fullmatch(case.name) for pattern in (BANK, FILTER, CORRELATOR, BEAMFORMER)):
+            rows.setdefault(found["stage"], []).append(f"{found['about']}: {of_case(case)}")
     return by_stage(rows)
 
 
