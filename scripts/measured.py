@@ -19,7 +19,7 @@ HOST_RATIO = re.compile(r"fusion +(?P<name>\S.*?) +(?P<workers>\d+) (?P<ratio>[\
 # The floors of bench and bench-gpu, and those of bench-choices.
 FLOOR = re.compile(r"(?P<name>\S.*?) +(?P<value>[\d.]+), at (?P<bound>least|most) +(?P<limit>[\d.]+) "
                    r"(?P<unit>\S.*?) +(?P<verdict>pass|FALL SHORT)")
-ORDERS_FLOOR = re.compile(r"(?P<name>\w+ +the \S.*?) +(?P<value>[\d.]+) (?P<unit>of copy), "
+ORDERS_FLOOR = re.compile(r"(?P<type>\w+) +(?P<name>the \S.*?) +(?P<value>[\d.]+) (?P<unit>of copy), "
                           r"at (?P<bound>least) (?P<limit>[\d.]+): (?P<verdict>pass|FALL SHORT)")
 DISTANCE = re.compile(r"(?P<type>\w+) +distance (?P<distance>\d+): +(?P<share>[\d.]+) of copy.*")
 ABSENT = re.compile(r"(?P<name>\S.*?) +not (?P<how>measured|run)")
@@ -101,7 +101,8 @@ def host_case(line):
 
 
 def floor(line):
-    return Floor(" ".join(line["name"].split()), float(line["value"]), line["bound"],
+    of = f"transposes of {line['type']}: " if "type" in line.groupdict() else ""
+    return Floor(of + line["name"], float(line["value"]), line["bound"],
                  float(line["limit"]), line["unit"], line["verdict"])
 
 

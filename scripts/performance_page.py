@@ -231,9 +231,15 @@ def stage_table(outputs):
         stage, _, about = case.name.partition(" ")
         shares = [percent(case.shares[0]), percent(case.shares[1])]
         rows.setdefault(stage, []).append(
-            f"{about or 'all'}: {cell(case.samples)} ({' FMA, '.join(filter(None, shares))} L2)")
+            f"{about and about + ': '}{cell(case.samples)} ({' FMA, '.join(filter(None, shares))} L2)")
     about = "Stages on one worker, beside multiply-adds and copies in the cache"
     return picture("stages", about, cases) + by_stage(rows)
+
+
+def idle(*cases):
+    """A remark on workers that waited, for each other or for a processor."""
+    busy = min(case.busy for case in cases)
+    return f", busy {busy}%" if busy < 95 else ""
 
 
 def pipeline_table(outputs):
@@ -241,16 +247,17 @@ def pipeline_table(outputs):
     for case in outputs["pipeline"].host_cases:
         if case.group == "pipeline":
             rows.setdefault((case.name,), {})[case.workers] = (
-                f"{cell(case.samples)}, {percent(case.shares[0])} of FMA, busy {case.busy}%")
+                f"{cell(case.samples)}, {percent(case.shares[0])} of FMA{idle(case)}")
     return pivot(["Msamples/s by workers"], rows)
 
 
 def fusion_table(outputs):
     output, rows = outputs["fusion"], {}
-    rates = {(case.name, case.workers): case.samples for case in output.host_cases}
+    cases = {(case.name, case.workers): case for case in output.host_cases}
     for (name, workers), ratio in output.ratios.items():
-        chain, fused = (rates.get((f"{name}, {kind}", workers)) for kind in ("cpu", "fused"))
-        rows.setdefault((name,), {})[workers] = f"{cell(fused)} / {cell(chain)}: {ratio:.2f}"
+        chain, fused = (cases[f"{name}, {kind}", workers] for kind in ("cpu", "fused"))
+        rows.setdefault((name,), {})[workers] = (
+            f"{cell(fused.samples)} / {cell(chain.samples)}: {ratio:.2f}{idle(chain, fused)}")
     return pivot(["fused / not fused by workers"], rows)
 
 
