@@ -21,6 +21,7 @@ FLOOR = re.compile(r"(?P<name>\S.*?) +(?P<value>[\d.]+), at (?P<bound>least|most
                    r"(?P<unit>\S.*?) +(?P<verdict>pass|FALL SHORT)")
 ORDERS_FLOOR = re.compile(r"(?P<type>\w+) +(?P<name>the \S.*?) +(?P<value>[\d.]+) (?P<unit>of copy), "
                           r"at (?P<bound>least) (?P<limit>[\d.]+): (?P<verdict>pass|FALL SHORT)")
+ORDERS_DEVICE = re.compile(r"orders: .* MiB in and out, (?!per worker)(?P<device>.+)")
 DISTANCE = re.compile(r"(?P<type>\w+) +distance (?P<distance>\d+): +(?P<share>[\d.]+) of copy.*")
 ABSENT = re.compile(r"(?P<name>\S.*?) +not (?P<how>measured|run)")
 
@@ -120,6 +121,8 @@ def take(output, line):
         output.floors.append(floor(found))
     elif found := ABSENT.fullmatch(line):
         output.floors.append(Floor(found["name"], None, "", 0, "", f"not {found['how']}"))
+    elif found := ORDERS_DEVICE.fullmatch(line):
+        output.device = found["device"]
     elif found := DISTANCE.fullmatch(line):
         output.distances[found["type"], int(found["distance"])] = float(found["share"])
     elif found := HOST_RATIO.fullmatch(line):

@@ -58,7 +58,8 @@ fx-correlator 64 stations, cf32                         27.68, at least   28.00 
 PFB ci8 256 channels, 8 taps, then power                 0.94, at least    1.00 times as fast as two kernels FALL SHORT
 correlate ci16 64 stations, 1024 spectra             not run
 """
-ORDERS = """cf32  distance 1:  0.71 of copy, the median of 10
+ORDERS = """orders: from each order to [time channel station pol], blocks of 64 MiB in and out, per worker
+cf32  distance 1:  0.71 of copy, the median of 10
 cf32  the slowest order     0.56 of copy, at least 0.30: pass
 ci8   the median            0.60 of copy
 """
@@ -139,14 +140,16 @@ class Tables(unittest.TestCase):
 
     def test_of_the_processor(self):
         self.assert_rows(
-            page("@run-stage@\n\n@stages@\n\n@floors-cpu@\n\n@fusion@\n\n@orders@\n",
-                 stage=HOST, floors=HOST, fusion=HOST, orders_cpu=ORDERS),
+            page("@run-stage@\n\n@stages@\n\n@floors-cpu@\n\n@fusion@\n\n@run-orders-cpu@\n\n@run-orders-gpu@\n\n@orders@\n",
+                 stage=HOST, floors=HOST, fusion=HOST, orders_cpu=ORDERS,
+                 orders_gpu="# 2026-01-03\n" + ORDERS.replace("per worker", "A device")),
             "2026-01-02, A processor, 2 processors. 1 thread: FMA 219 Gop/s, copy in L2 99 GB/s, in memory 15.0 "
             "GB/s.",
             "| fir | ci8 256x16: 1419 (41% FMA, 14% L2) |", "| copy | 3847 (62% L2) |",
             "| empty stages: time per node and block | 5.1 us | most 5 | **falls short** |",
             "| transposes of cf32: the slowest order | 0.56 of copy | least 0.3 | held |",
-            "| fir + fft ci8 256x16, 4 x 2 | 1051 / 816: 1.29, busy 47% |", "| processor | cf32 | 0.71 |")
+            "| fir + fft ci8 256x16, 4 x 2 | 1051 / 816: 1.29, busy 47% |", "| processor | cf32 | 0.71 |",
+            "2026-01-03. A device.", "| GPU | cf32 | 0.71 |")
 
     def test_of_nothing(self):
         self.assertEqual(page("a\n\n@run-gpu@\n\n@banks@\n"), "a\n\nNot measured in this run.\n")
