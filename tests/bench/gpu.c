@@ -5,7 +5,9 @@
  *     bench-gpu [WORD…]        cases and floors whose names contain one of the words
  *
  * Blocks are in the device's memory and are fed again and again. `node` times come from events on
- * the device, rates of a whole graph from the host's clock. */
+ * the device, rates of a whole graph from the host's clock. A chain that can be fused is printed
+ * twice by the same name: fused, and as kernels of its own. scripts/measured.py reads the lines by
+ * their form. */
 #include "gpu-run.h"
 
 #include <cornerturn/npy.h>
@@ -667,10 +669,13 @@ main(int argc, char **argv)
     bench.device = device;
     bench.meter = meter;
     const DeviceCeilings *c = &bench.ceilings;
-    printf("%s: FMA %.1f Top/s, copy %.0f GB/s, from pinned memory %.1f GB/s, to it %.1f (at once "
-           "%.1f and %.1f; beside them copy has %.2f of its speed, FMA %.2f)\n",
-           ct_device_info(device)->name, c->fma * 1e-12, c->copy * 1e-9, c->to * 1e-9,
-           c->from * 1e-9, c->both[0] * 1e-9, c->both[1] * 1e-9, c->copying, c->fma_left);
+    g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+    g_autofree char *date = g_date_time_format(now, "%F");
+    printf(
+        "%s, %s: FMA %.1f Top/s, copy %.0f GB/s, from pinned memory %.1f GB/s, to it %.1f (at once "
+        "%.1f and %.1f; beside them copy has %.2f of its speed, FMA %.2f)\n",
+        date, ct_device_info(device)->name, c->fma * 1e-12, c->copy * 1e-9, c->to * 1e-9,
+        c->from * 1e-9, c->both[0] * 1e-9, c->both[1] * 1e-9, c->copying, c->fma_left);
     check_banks(&bench);
     check_epilogues(&bench);
     check_folds(&bench);

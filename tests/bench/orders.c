@@ -208,7 +208,8 @@ orders_measure(Choices *choices)
         "distance: axes that follow one another in both orders count as one part; pairs of parts "
         "that change sides\n",
         (gint)length_of(choices, 1), (gint)length_of(choices, 2), (gint)length_of(choices, 3),
-        (gdouble)bytes / (1 << 20), on_device ? "one device" : "per worker");
+        (gdouble)bytes / (1 << 20),
+        on_device ? ct_device_info(choices->device)->name : "per worker");
     for (guint i = 0; i < G_N_ELEMENTS(floors[0]) && !error; i++) {
         Floor floor = floors[on_device ? 1 : 0][i];
         if (choices->brief)
