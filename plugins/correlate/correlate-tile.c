@@ -56,14 +56,15 @@ const CtTunable ct_correlate_tunables[] = {
 };
 
 const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS] = {
-    [F32] = {"correlate_tiles", "tiles", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, 0, 25},
-    [F64] = {"correlate_tiles", "tiles", "double", "ct_cf64", "double", "ct_cf64", 16, 16, 16, 0,
+    [F32] = {"correlate_tiles", "tiles", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, TRUE, 0,
              25},
+    [F64] = {"correlate_tiles", "tiles", "double", "ct_cf64", "double", "ct_cf64", 16, 16, 16, TRUE,
+             0, 25},
     [EXACT] = {"correlate_tiles", "tiles", "double", "ct_cf64", "int64", "ct_cf64", 16, 16, 16,
-               MOST_IN_DOUBLE, 25},
-    [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, MOST_IN_32_BITS,
-             200},
-    [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8,
+               FALSE, MOST_IN_DOUBLE, 25},
+    [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, TRUE,
+             MOST_IN_32_BITS, 200},
+    [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, TRUE,
                MOST_IN_32_BITS, 400},
 };
 
@@ -106,11 +107,6 @@ static const Usual wgmma_tiles[] = {
 
 static const Usual *const usual_tiles[N_ARITHMETICS] = {float_tiles, double_tiles, double_tiles,
                                                         mma_tiles, wgmma_tiles};
-
-/* The whole integrations of a firing from which on warpgroups are faster than warps: an integration
- * that goes on in the next firing is kept as sums in memory, which warpgroups write and read
- * slowly. */
-#define ENOUGH_INTEGRATIONS 4
 
 /* Warpgroups multiply 64 rows at once, most of which are empty if there are few inputs. */
 static gboolean
@@ -303,6 +299,7 @@ set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_si
     *tile = (CorrelateTile){
         .arithmetic = WGMMA,
         .tile = usual->tile,
+        .square = 8,
         .rows = usual->rows,
         .columns = usual->columns,
         .n_units = usual->tile == 128 ? 1 : 2,
@@ -334,6 +331,7 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
     *tile = (CorrelateTile){
         .arithmetic = arithmetic,
         .tile = usual->tile,
+        .square = usual->tile,
         .rows = tuning[HEIGHT] ? (guint)tuning[HEIGHT] : usual->rows,
         .columns = tuning[WIDTH] ? (guint)tuning[WIDTH] : usual->columns,
         .n_stages = !direct          ? 2
@@ -361,14 +359,6 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
         tile->n_blocks = count_blocks(tile, arithmetic, direct);
     if (is_mma)
         fit_multiprocessor(tile, n_sides, tuning, device->multiprocessor_shared);
-}
-
-void
-ct_correlate_tuning(gint64 *own, const gint64 *given, gint64 integration, gint64 max_samples)
-{
-    memcpy(own, given, N_TUNABLES * sizeof *own);
-    if (own[WARPS] == 0 && max_samples / integration < ENOUGH_INTEGRATIONS)
-        own[WARPS] = 1;
 }
 
 static gboolean

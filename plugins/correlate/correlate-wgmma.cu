@@ -95,6 +95,14 @@ count_steps(const CorrelatePiece &piece, const Job &job)
     return ((n_units == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
 }
 
+/* Whether the sums of 32 bits of an integration are continued: a piece that does this has no other
+ * integration. Those of parts are added up elsewhere. */
+__device__ inline bool
+goes_on(const CorrelatePiece &piece)
+{
+    return piece.adds_open && !piece.parts;
+}
+
 /* ---- producers ---- */
 
 /* Inputs in a word of 4 bytes; words of a spectrum on a side of a unit. */
@@ -276,6 +284,16 @@ store(const Fetched &fetched, const Source &source, const Picks &picks, char *sl
     }
 }
 
+/* Fetches sums that consumers go on with to the L2 cache. */
+__device__ inline void
+prefetch_open(const CorrelatePiece &piece, const Job &job, int thread)
+{
+    const char *open = (const char *)open_of(piece, job);
+    constexpr int line = 128, n_bytes = (int)(tile_elements * sizeof(ct_ci32));
+    for (int at = thread * line; at < n_bytes; at += unit_producers * line)
+        ct_prefetch(open + at);
+}
+
 /* Fills the stages with the spectra of one job, from two sources in turn: those of both sides, or
  * those of even and odd steps. */
 __device__ inline void
@@ -296,6 +314,8 @@ produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *u
     for (int k = 0; k < n_ahead; k++)
         if (k < n && is_busy)
             fetch(piece, sources[k % 2], apart, ahead[k]);
+    if (goes_on(piece) && job.is_there)
+        prefetch_open(piece, job, thread);
     for (int at = 0; at < n; at += 2 * n_ahead) {
 #pragma unroll
         for (int k = 0; k < 2 * n_ahead; k++) {
@@ -329,6 +349,51 @@ struct Products {
     int at[n_groups][2 * n_sums];
     int rows[2];
 };
+
+/* The pairs of neighbours that a thread has in a row: columns 8 block and the next, of the group of
+ * rows 8 h. `sum`: of re or im. */
+__device__ inline int *
+find_sums(Products &products, int block, int h, bool is_re)
+{
+    return &products.at[block * 8 / group][block * 8 % group / 2 + 2 * h + is_re * n_sums];
+}
+
+/* The place in open sums, or in parts, of a thread's pair in the first block and group of rows;
+ * threads of a warp have neighbouring places. `row`: the warp's first. */
+constexpr int block_elements = SQUARE * SQUARE, row_elements = TILE * SQUARE;
+
+static_assert(SQUARE == 8, "as the sums of a warp");
+
+__device__ inline int4 *
+place_pairs(ct_ci32 *tile, int row)
+{
+    return (int4 *)(tile + element_at(row, 0)) + threadIdx.x % 32;
+}
+
+__device__ inline int4 *
+place_pair(int4 *first, int block, int h)
+{
+    return first + (block * block_elements + h * row_elements) / 2;
+}
+
+/* Begins with the sums of as many blocks, or with zero. Without branches: ptxas lets products wait
+ * for one another where others than they write their registers. */
+__device__ inline void
+load_pairs(int4 *first, int n_blocks, Products &products)
+{
+    products = {};
+#pragma unroll
+    for (int block = 0; block < TILE / 8; block++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int4 pair = {0, 0, 0, 0};
+            if (block < n_blocks)
+                pair = *place_pair(first, block, h);
+            int *im = find_sums(products, block, h, false),
+                *re = find_sums(products, block, h, true);
+            re[0] = pair.x, im[0] = pair.y, re[1] = pair.z, im[1] = pair.w;
+        }
+}
 
 /* Multiplies the spectra of a stage by a group of columns. Both matrices: re. */
 __device__ inline void
@@ -428,10 +493,9 @@ skip(int n_steps, Barriers &barriers, Turn &turn)
 /* The sums of input `row` + 8 h of the warp times two neighbours, column + 8 block and the next, as
  * (re, im, re, im). */
 __device__ inline int4
-find_pair(const Products &products, int block, int h)
+find_pair(Products &products, int block, int h)
 {
-    const int *im = &products.at[block * 8 / group][block * 8 % group / 2 + 2 * h],
-              *re = im + n_sums;
+    const int *im = find_sums(products, block, h, false), *re = find_sums(products, block, h, true);
     return {re[0], im[0] + products.rows[h], re[1], im[1] + products.rows[h]};
 }
 
@@ -446,7 +510,7 @@ scaled(int4 x)
  * piece's. Threads that share a baseline or have neighbouring ones write together. */
 __device__ inline void
 write_rounded(const CorrelatePiece &piece, const Job &job, int64 offset, int row, int column,
-              const Products &products)
+              Products &products)
 {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
@@ -461,17 +525,32 @@ write_rounded(const CorrelatePiece &piece, const Job &job, int64 offset, int row
     }
 }
 
-/* Ends the range of a job. `first_row`: of the warpgroup. */
+/* Stores sums as parts, or until the integration goes on. */
 __device__ inline void
-finish(const CorrelatePiece &piece, const Job &job, int64 offset, int first_row, Products &products)
+store_pairs(int4 *first, int n_blocks, Products &products)
 {
-    const int lane = threadIdx.x % 32, warp_row = threadIdx.x % 128 / 32 * 16;
-    const int row = first_row + warp_row + lane / 4, column = lane % 4 * 2;
-    share_rows(products);
-    if (warp_row >= group)
+#pragma unroll
+    for (int block = 0; block < TILE / 8; block++)
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+            if (block < n_blocks)
+                *place_pair(first, block, h) = find_pair(products, block, h);
+}
+
+/* Ends the range of a job. `first_row`: of the warp. */
+__device__ inline void
+finish(const CorrelatePiece &piece, const Job &job, int64 offset, int first_row, int n_blocks,
+       Products &products)
+{
+    const int lane = threadIdx.x % 32;
+    const int row = first_row + lane / 4, column = lane % 4 * 2;
+    const bool due = is_due(piece, job.range);
+    if (piece.parts || (!due && piece.keeps_open)) {
+        ct_ci32 *tile = piece.parts ? (ct_ci32 *)piece.parts + part_of(job) : open_of(piece, job);
+        store_pairs(place_pairs(tile, first_row), n_blocks, products);
         return;
-    if (is_cf32 && N_POLS == 2 && piece.are_packed && !piece.parts && job.range.position == 0 &&
-        is_due(piece, job.range)) {
+    }
+    if (is_cf32 && N_POLS == 2 && piece.are_packed && due && !piece.adds_sums) {
         write_rounded(piece, job, offset, row, column, products);
         return;
     }
@@ -479,7 +558,9 @@ finish(const CorrelatePiece &piece, const Job &job, int64 offset, int first_row,
     for (int block = 0; block < TILE / 8; block++)
 #pragma unroll
         for (int h = 0; h < 2; h++)
-            finish_pair(piece, job, row + 8 * h, column + 8 * block, find_pair(products, block, h));
+            if (block < n_blocks)
+                finish_pair(piece, job, row + 8 * h, column + 8 * block,
+                            find_pair(products, block, h));
 }
 
 /* ---- the kernel ---- */
@@ -499,7 +580,6 @@ run_consumers(const CorrelatePiece &piece, Job *jobs, int64 *offsets, Barriers &
         const unsigned k = find_turn(round);
         if (k * n_units >= count_jobs(piece))
             continue;
-        Products products = {};
         __syncwarp();
         if (threadIdx.x % 32 == 0) {
             job = find_job(piece, k * n_units + u);
@@ -513,11 +593,19 @@ run_consumers(const CorrelatePiece &piece, Job *jobs, int64 *offsets, Barriers &
             skip(n_steps, barriers, turn);
             continue;
         }
+        const int n_blocks = (is_square && g == 0 ? group : TILE) / 8;
+        const int warp_row = threadIdx.x % 128 / 32 * 16;
+        const bool has_rows = warp_row < group;
+        Products products;
+        load_pairs(place_pairs(open_of(piece, job), g * group + warp_row),
+                   goes_on(piece) && has_rows ? n_blocks : 0, products);
         if (is_square && g == 0)
             consume<false>(n_steps, barriers, columns, rows, turn, products);
         else
             consume<true>(n_steps, barriers, columns, rows, turn, products);
-        finish(piece, job, offset, g * group, products);
+        share_rows(products);
+        if (has_rows)
+            finish(piece, job, offset, g * group + warp_row, n_blocks, products);
     }
 }
 

@@ -538,6 +538,28 @@ test_extreme(void)
     }
 }
 
+/* Firings so short that integrations are not split: what these keep goes on in 32 bits until it may
+ * no longer fit, for products of warps and of warpgroups. */
+static void
+test_carried(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(12);
+    for (guint i = 0; i < 2; i++) {
+        const Case one = {.type = CT_CI8,
+                          .output = CT_CI64,
+                          .n_spectra = 74000,
+                          .integration = 70000,
+                          .n_channels = 1,
+                          .n_stations = (const gint64[]){2, 9}[i],
+                          .n_pols = 2,
+                          .axes = IN,
+                          .to = OUT,
+                          .extreme = TRUE,
+                          .most_per_firing = 256};
+        check(&one, random);
+    }
+}
+
 /* Integrations longer and shorter than a chunk, with and without being split among blocks. */
 static void
 test_integrations(void)
@@ -665,6 +687,7 @@ main(int argc, char *argv[])
     g_test_add_func("/correlate/cuda/layouts", test_layouts);
     g_test_add_func("/correlate/cuda/beams", test_beams);
     g_test_add_func("/correlate/cuda/extreme", test_extreme);
+    g_test_add_func("/correlate/cuda/carried", test_carried);
     g_test_add_func("/correlate/cuda/integrations", test_integrations);
     g_test_add_func("/correlate/cuda/weights", test_weights);
     g_test_add_func("/correlate/cuda/tunings", test_tunings);
