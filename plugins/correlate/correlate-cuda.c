@@ -402,7 +402,7 @@ carry_sums(State *self, CorrelatePiece *piece)
     const gint64 unfinished = piece->ended ? 0 : last % piece->integration;
     const gint64 open = self->n_open + MIN(unfinished, piece->n_spectra);
     piece->keeps_open =
-        self->arithmetic->has_open && !piece->parts && open <= self->arithmetic->most;
+        self->arithmetic->has_open && !piece->parts && open < self->arithmetic->most;
     self->n_open = piece->keeps_open && unfinished > 0 ? open : 0;
     self->n_summed = unfinished - self->n_open;
 }

@@ -100,7 +100,7 @@ static const Usual mma_tiles[] = {
 
 static const Usual wgmma_tiles[] = {
     {128, 64, 128, 512, 64, 1, 0.75, 1},
-    {64, 64, 64, 512, 64, 1, 1, 0.8},
+    {64, 32, 64, 512, 64, 1, 0.75, 0.8},
     {32, 32, 32, 512, 64, 1, 1, 0.5},
     {0},
 };
@@ -287,13 +287,13 @@ fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsi
 }
 
 /* The tile of warpgroups. Each of 256 producers transposes 16 spectra of 4 bytes of a side. A stage
- * has three matrices of the inputs of a side, and two of those of the other. Small tiles read the
- * rows behind theirs as well. */
+ * has two matrices of the inputs of a side, in large tiles three of the columns. */
 static void
 set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_sides,
                const gint64 *tuning)
 {
-    const gboolean is_narrow = usual->tile == 32 || (input == CT_CI4 && n_sides == 1);
+    const gboolean is_large = usual->tile == 128;
+    const gboolean is_narrow = !is_large || (input == CT_CI4 && n_sides == 1);
     const guint deepest = is_narrow ? 128 : 64;
     const guint depth = n_sides == 1 ? deepest : usual->depth;
     *tile = (CorrelateTile){
@@ -302,16 +302,17 @@ set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_si
         .square = 8,
         .rows = usual->rows,
         .columns = usual->columns,
-        .n_units = usual->tile == 128 ? 1 : 2,
+        .n_units = usual->tile == 32 ? 2 : 1,
         .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 64, deepest) : depth,
         .n_blocks = usual->n_blocks,
         .n_threads = usual->n_threads,
         .multiprocessor_blocks = usual->n_blocks,
     };
-    const gsize stage = tile->n_units * (n_sides == 2 ? 5 : 3) * tile->tile * tile->depth;
+    const guint n_matrices = 2 * n_sides + is_large;
+    const gsize stage = tile->n_units * n_matrices * tile->tile * tile->depth;
     const guint most = (guint)(WARPGROUP_SHARED / stage);
     tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : MOST_STAGES);
-    tile->shared_bytes = tile->n_stages * stage + (tile->tile < 64 ? 16 * tile->tile : 0);
+    tile->shared_bytes = tile->n_stages * stage;
 }
 
 void

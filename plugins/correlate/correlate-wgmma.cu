@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products of all pairs of inputs of 8 and 4 bits by matrix instructions of a warpgroup, exact.
  *
- * These multiply matrices in shared memory whose rows are contiguous along time. With the parts of
- * inputs as matrices [input][spectrum],
+ * These multiply 64 rows by 64 or 128 columns, matrices in shared memory that are contiguous along
+ * time. In tiles of up to 64 inputs, the parts of inputs are rows and columns of their own, and one
+ * instruction makes all four sums of a pair, re_i re_j, re_i im_j, im_i re_j and im_i im_j. Pieces
+ * of re of 8 inputs and of their im alternate, so that one thread has all four.
+ *
+ * For tiles of 128 inputs there are no registers for four sums, only for those of V:
  *
  *     Σ re V =  re_i · re_j + im_i · im_j,
  *     Σ im V = ~im_j · re_i + re_j · im_i + Σ re_i,
  *
- * since ~x = −x − 1: the negative of −128 does not fit 8 bits. The matrices of the columns are
+ * since ~x = −x − 1: the negative of −128 does not fit 8 bits. The matrices of 64 columns are
  * stored one behind the other, ~im, re, im. So one instruction multiplies re_i by (~im, re), the
- * next im_i by (re, im), and both add to the same sums (im V, re V). Sums of up to 65535 spectra
- * fit 32 bits; the host gives a range at most 2^15. Sums kept between ranges have 64 bits.
+ * next im_i by (re, im), and both add to the same sums (im V, re V).
+ *
+ * Sums of up to 65535 spectra fit 32 bits. The host gives a range at most 2^15, and open sums that
+ * it begins with fewer.
  *
  * A block stays on its multiprocessor and does one job after the other. Its producers read
  * voltages, transpose them in registers and store them to the stages. Two warpgroups, the
- * consumers, multiply; each has 64 rows of a tile. If the tile has fewer inputs than 128, each has
- * a unit of its own. Producers go on to the next job while consumers write the results of one.
+ * consumers, multiply; each has half of the rows of a tile or, in tiles of 32 inputs, a unit of its
+ * own. Producers go on to the next job while consumers write the results of one.
  *
  * ci4 is expanded to 8 bits: nibbles stay in the high bits, so values are 16 times as large.
  *
@@ -30,25 +36,29 @@ constexpr int consumer_registers = TILE == 128 ? 176 : 128,
               producer_registers = 256 - consumer_registers;
 
 constexpr int n_sides = n_tiles > 1 ? 2 : 1;
-/* A tile is one or two groups of inputs along each side. Each warpgroup has one of the rows. */
-constexpr int n_groups = TILE == 128 ? 2 : 1;
+/* The groups of a tile's inputs; each warpgroup has one of them as rows. */
+constexpr int n_groups = TILE == 32 ? 1 : 2;
 constexpr int group = TILE / n_groups;
 constexpr int n_units = 2 / n_groups;
+/* Whether all four sums of a pair are made. */
+constexpr bool has_four = TILE < 128;
 
-/* A slab is 16 spectra of all matrices of a unit, each a column of pieces of 8 inputs: ~im, re and
- * im of each group of columns; then, if the rows are other inputs, re and im of each group of
- * them. */
+/* A slab is 16 spectra of all matrices of a unit, in pieces of a part of 8 inputs: those of the
+ * columns, then, if the rows are other inputs, theirs. With four sums, re and im alternate; else
+ * they are ~im, re and im of each group of columns, and re and im of each group of rows. */
 constexpr int slab = 16;
 constexpr int n_slabs = DEPTH / slab;
+constexpr int piece_bytes = 8 * slab;
 constexpr int matrix_bytes = group * slab;
-constexpr int slab_bytes = n_groups * matrix_bytes * (n_sides == 2 ? 5 : 3);
+constexpr int columns_bytes = (has_four ? 2 : 3) * n_groups * matrix_bytes;
+constexpr int slab_bytes = columns_bytes + (n_sides == 2 ? 2 * n_groups * matrix_bytes : 0);
 constexpr int unit_bytes = n_slabs * slab_bytes;
 constexpr int stage_bytes = n_units * unit_bytes;
-/* The distance between pieces of inputs. */
-constexpr int piece_bytes = 8 * slab;
+/* The distance from re to im. */
+constexpr int to_im = has_four ? piece_bytes : matrix_bytes;
 
 static_assert(TILE == 128 || TILE == 64 || TILE == 32, "rows of warpgroups");
-static_assert(DEPTH % 64 == 0, "each thread adds up one slab of four");
+static_assert(DEPTH % 64 == 0, "a thread adds up one slab of four");
 
 struct Barriers {
     uint64 full[STAGES], empty[STAGES];
@@ -229,21 +239,25 @@ complement(uint4 x)
     return {~x.x, ~x.y, ~x.z, ~x.w};
 }
 
-/* Where re of a group of rows or columns is in a slab; im follows, and ~im of columns is before. */
+/* Where re of input m of a side is in a slab. */
 __device__ inline int
-place_of(int side, int g)
+place_of(int side, int m)
 {
-    return (side == 0 ? 3 * g + 1 : 3 * n_groups + 2 * g) * matrix_bytes;
+    const int first = side == 0 ? 0 : columns_bytes;
+    if (has_four)
+        return first + m / 8 * 2 * piece_bytes + m % 8 * slab;
+    return first + m / group * (side == 0 ? 3 : 2) * matrix_bytes + (side == 0 ? matrix_bytes : 0) +
+           m % group * slab;
 }
 
 /* Stores the parts of input m. */
 __device__ inline void
 store_input(char *matrices, int side, int m, const uint4 &re, const uint4 &im)
 {
-    char *to = matrices + place_of(side, m / group) + m % group * slab;
+    char *to = matrices + place_of(side, m);
     *(uint4 *)to = re;
-    *(uint4 *)(to + matrix_bytes) = im;
-    if (side == 0)
+    *(uint4 *)(to + to_im) = im;
+    if (!has_four && side == 0)
         *(uint4 *)(to - matrix_bytes) = complement(im);
 }
 
@@ -340,71 +354,36 @@ produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *u
 
 /* ---- consumers ---- */
 
-/* Sums of im V, then re V, of each group of columns, as ct_wgmma_s8 has them; and a thread's share
- * of Σ re_i. */
-constexpr int n_sums = group / 2;
+/* The sums of a thread, as ct_wgmma_s8 has them: of columns of re and im in turn, 8 of each; or,
+ * for each group of columns, of im V, then of re V. And, for the latter, its share of Σ re_i. */
+constexpr int n_sums = TILE, n_group_sums = group / 2;
 constexpr bool is_cf32 = sizeof(OUTPUT) == sizeof(ct_cf32);
+/* The inputs that a thread has in its warp's rows, 8 apart. */
+constexpr int n_thread_rows = has_four ? 1 : 2;
+constexpr int warp_rows = 8 * n_thread_rows;
 
 struct Products {
-    int at[n_groups][2 * n_sums];
+    int at[n_sums];
     int rows[2];
 };
 
-/* The pairs of neighbours that a thread has in a row: columns 8 block and the next, of the group of
- * rows 8 h. `sum`: of re or im. */
-__device__ inline int *
-find_sums(Products &products, int block, int h, bool is_re)
-{
-    return &products.at[block * 8 / group][block * 8 % group / 2 + 2 * h + is_re * n_sums];
-}
-
-/* The place in open sums, or in parts, of a thread's pair in the first block and group of rows;
- * threads of a warp have neighbouring places. `row`: the warp's first. */
-constexpr int block_elements = SQUARE * SQUARE, row_elements = TILE * SQUARE;
-
-static_assert(SQUARE == 8, "as the sums of a warp");
-
-__device__ inline int4 *
-place_pairs(ct_ci32 *tile, int row)
-{
-    return (int4 *)(tile + element_at(row, 0)) + threadIdx.x % 32;
-}
-
-__device__ inline int4 *
-place_pair(int4 *first, int block, int h)
-{
-    return first + (block * block_elements + h * row_elements) / 2;
-}
-
-/* Begins with the sums of as many blocks, or with zero. Without branches: ptxas lets products wait
- * for one another where others than they write their registers. */
+/* Multiplies two slabs. Both matrices: the first re. `needs_all`: all columns, not only those of
+ * the first group. */
+template <bool needs_all>
 __device__ inline void
-load_pairs(int4 *first, int n_blocks, Products &products)
+multiply(uint64 rows, uint64 columns, int *sums)
 {
-    products = {};
+    if (has_four) {
+        ct_wgmma_s8<needs_all ? 2 * TILE : 2 * group>(sums, rows, columns);
+        return;
+    }
+    const uint64 im = ct_wgmma_further(rows, matrix_bytes);
 #pragma unroll
-    for (int block = 0; block < TILE / 8; block++)
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            int4 pair = {0, 0, 0, 0};
-            if (block < n_blocks)
-                pair = *place_pair(first, block, h);
-            int *im = find_sums(products, block, h, false),
-                *re = find_sums(products, block, h, true);
-            re[0] = pair.x, im[0] = pair.y, re[1] = pair.z, im[1] = pair.w;
-        }
-}
-
-/* Multiplies the spectra of a stage by a group of columns. Both matrices: re. */
-__device__ inline void
-multiply(uint64 rows, uint64 columns, int sums[2 * n_sums])
-{
-#pragma unroll
-    for (int s = 0; s < n_slabs; s += 2) {
-        const uint64 re = ct_wgmma_further(rows, s * slab_bytes);
-        const uint64 plain = ct_wgmma_further(columns, s * slab_bytes);
-        ct_wgmma_s8<2 * group>(sums, re, ct_wgmma_further(plain, -matrix_bytes));
-        ct_wgmma_s8<2 * group>(sums, ct_wgmma_further(re, matrix_bytes), plain);
+    for (int g = 0; g < (needs_all ? n_groups : 1); g++) {
+        const uint64 re = ct_wgmma_further(columns, 3 * g * matrix_bytes);
+        ct_wgmma_s8<2 * group>(sums + 2 * g * n_group_sums, rows,
+                               ct_wgmma_further(re, -matrix_bytes));
+        ct_wgmma_s8<2 * group>(sums + 2 * g * n_group_sums, im, re);
     }
 }
 
@@ -445,13 +424,13 @@ release(Barriers &barriers, int stage)
 }
 
 /* Multiplies the spectra of one job. `rows`, `columns`: the first re of the warpgroup and of the
- * unit in the first stage; `needs_all`: all groups of columns, not only the first. */
+ * unit in the first stage. */
 template <bool needs_all>
 __device__ inline void
 consume(int n_steps, Barriers &barriers, const char *columns, const char *rows, Turn &turn,
         Products &products)
 {
-    const char *warp_rows = rows + threadIdx.x % 128 / 32 * 2 * piece_bytes;
+    const char *summed = rows + threadIdx.x % 128 / 32 * 2 * piece_bytes;
     const uint64 first_columns = ct_wgmma_matrix(columns, slab_bytes, piece_bytes);
     const uint64 first_rows = ct_wgmma_matrix(rows, slab_bytes, piece_bytes);
     int last = -1;
@@ -459,13 +438,14 @@ consume(int n_steps, Barriers &barriers, const char *columns, const char *rows, 
         const int offset = turn.stage * stage_bytes;
         ct_phases_wait(&barriers.full[turn.stage], turn.parity);
         ct_wgmma_begin();
-        const uint64 now = ct_wgmma_further(first_rows, offset);
-        multiply(now, ct_wgmma_further(first_columns, offset), products.at[0]);
-        if (n_groups == 2 && needs_all)
-            multiply(now, ct_wgmma_further(first_columns, offset + 3 * matrix_bytes),
-                     products.at[n_groups - 1]);
+#pragma unroll
+        for (int s = 0; s < n_slabs; s += 2)
+            multiply<needs_all>(ct_wgmma_further(first_rows, offset + s * slab_bytes),
+                                ct_wgmma_further(first_columns, offset + s * slab_bytes),
+                                products.at);
         ct_wgmma_commit();
-        add_rows(warp_rows + offset, products);
+        if (!has_four)
+            add_rows(summed + offset, products);
         ct_wgmma_wait<1>();
         if (last >= 0)
             release(barriers, last);
@@ -476,8 +456,8 @@ consume(int n_steps, Barriers &barriers, const char *columns, const char *rows, 
     if (last >= 0)
         release(barriers, last);
 #pragma unroll
-    for (int k = 0; k < n_groups * 2 * n_sums; k++)
-        ct_keep(products.at[k / (2 * n_sums)][k % (2 * n_sums)]);
+    for (int k = 0; k < n_sums; k++)
+        ct_keep(products.at[k]);
 }
 
 /* Passes the stages of a job of which this warpgroup needs nothing. */
@@ -490,13 +470,78 @@ skip(int n_steps, Barriers &barriers, Turn &turn)
     }
 }
 
-/* The sums of input `row` + 8 h of the warp times two neighbours, column + 8 block and the next, as
- * (re, im, re, im). */
-__device__ inline int4
-find_pair(Products &products, int block, int h)
+/* Where re of a thread's row h and column 8 block + x begins in its sums, and im; to these are
+ * added im im and the negative of re im, if all four sums are made. */
+__device__ inline int
+im_at(int block, int h, int x)
 {
-    const int *im = find_sums(products, block, h, false), *re = find_sums(products, block, h, true);
-    return {re[0], im[0] + products.rows[h], re[1], im[1] + products.rows[h]};
+    constexpr int blocks = group / 8;
+    return has_four ? 8 * block + 2 + x
+                    : block / blocks * 2 * n_group_sums + block % blocks * 4 + 2 * h + x;
+}
+
+__device__ inline int
+re_at(int block, int h, int x)
+{
+    return im_at(block, h, x) + (has_four ? -2 : n_group_sums);
+}
+
+/* The place in open sums, or in parts, of a thread's pair in the first block and group of rows;
+ * threads of a warp have neighbouring places. `row`: the warp's first. */
+constexpr int block_elements = SQUARE * SQUARE, row_elements = TILE * SQUARE;
+
+static_assert(SQUARE == 8, "as the sums of a warp");
+
+__device__ inline int4 *
+place_pairs(ct_ci32 *tile, int row)
+{
+    return (int4 *)(tile + element_at(row, 0)) + threadIdx.x % 32;
+}
+
+__device__ inline int4 *
+place_pair(int4 *first, int block, int h)
+{
+    return first + (block * block_elements + h * row_elements) / 2;
+}
+
+/* Begins with the sums of as many blocks, or with zero. Without branches: ptxas lets products wait
+ * for one another where others than they write their registers. */
+__device__ inline void
+load_pairs(int4 *first, int n_blocks, Products &products)
+{
+    products = {};
+#pragma unroll
+    for (int block = 0; block < TILE / 8; block++)
+#pragma unroll
+        for (int h = 0; h < n_thread_rows; h++) {
+            int4 pair = {0, 0, 0, 0};
+            if (block < n_blocks)
+                pair = *place_pair(first, block, h);
+            products.at[re_at(block, h, 0)] = pair.x;
+            products.at[im_at(block, h, 0)] = pair.y;
+            products.at[re_at(block, h, 1)] = pair.z;
+            products.at[im_at(block, h, 1)] = pair.w;
+        }
+}
+
+/* The sum of row h of the thread and column 8 block + x; wraps around before it is complete. */
+__device__ inline ct_ci32
+find_sum(const Products &products, int block, int h, int x)
+{
+    const unsigned re = (unsigned)products.at[re_at(block, h, x)],
+                   im = (unsigned)products.at[im_at(block, h, x)];
+    if (!has_four)
+        return {(int)re, (int)im + products.rows[h]};
+    return {(int)(re + (unsigned)products.at[8 * block + 6 + x]),
+            (int)(im - (unsigned)products.at[8 * block + 4 + x])};
+}
+
+/* The sums of row h and two neighbours, (re, im, re, im). */
+__device__ inline int4
+find_pair(const Products &products, int block, int h)
+{
+    const ct_ci32 first = find_sum(products, block, h, 0), second = find_sum(products, block, h, 1);
+    return {first.re, first.im, second.re, second.im};
 }
 
 __device__ inline float4
@@ -510,10 +555,10 @@ scaled(int4 x)
  * piece's. Threads that share a baseline or have neighbouring ones write together. */
 __device__ inline void
 write_rounded(const CorrelatePiece &piece, const Job &job, int64 offset, int row, int column,
-              Products &products)
+              const Products &products)
 {
 #pragma unroll
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < n_thread_rows; h++) {
         const int m = job.i + row + 8 * h, i = m / 2, n = i - (job.j + column) / 2;
         char *to = (char *)piece.visibilities + offset + m % 2 * piece.to_p +
                    ((int64)i * (i + 1) / 2 + (job.j + column) / 2) * piece.to_baseline;
@@ -527,27 +572,27 @@ write_rounded(const CorrelatePiece &piece, const Job &job, int64 offset, int row
 
 /* Stores sums as parts, or until the integration goes on. */
 __device__ inline void
-store_pairs(int4 *first, int n_blocks, Products &products)
+store_pairs(int4 *first, int n_blocks, const Products &products)
 {
 #pragma unroll
     for (int block = 0; block < TILE / 8; block++)
 #pragma unroll
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < n_thread_rows; h++)
             if (block < n_blocks)
                 *place_pair(first, block, h) = find_pair(products, block, h);
 }
 
-/* Ends the range of a job. `first_row`: of the warp. */
+/* Ends the range of a job. `warp_row`: the warp's first. */
 __device__ inline void
-finish(const CorrelatePiece &piece, const Job &job, int64 offset, int first_row, int n_blocks,
-       Products &products)
+finish(const CorrelatePiece &piece, const Job &job, int64 offset, int warp_row, int n_blocks,
+       const Products &products)
 {
     const int lane = threadIdx.x % 32;
-    const int row = first_row + lane / 4, column = lane % 4 * 2;
+    const int row = warp_row + lane / 4, column = lane % 4 * 2;
     const bool due = is_due(piece, job.range);
     if (piece.parts || (!due && piece.keeps_open)) {
         ct_ci32 *tile = piece.parts ? (ct_ci32 *)piece.parts + part_of(job) : open_of(piece, job);
-        store_pairs(place_pairs(tile, first_row), n_blocks, products);
+        store_pairs(place_pairs(tile, warp_row), n_blocks, products);
         return;
     }
     if (is_cf32 && N_POLS == 2 && piece.are_packed && due && !piece.adds_sums) {
@@ -557,7 +602,7 @@ finish(const CorrelatePiece &piece, const Job &job, int64 offset, int first_row,
 #pragma unroll
     for (int block = 0; block < TILE / 8; block++)
 #pragma unroll
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < n_thread_rows; h++)
             if (block < n_blocks)
                 finish_pair(piece, job, row + 8 * h, column + 8 * block,
                             find_pair(products, block, h));
@@ -586,26 +631,26 @@ run_consumers(const CorrelatePiece &piece, Job *jobs, int64 *offsets, Barriers &
             offset = job.visibilities - (const char *)piece.visibilities;
         }
         __syncwarp();
-        const bool is_square = job.i == job.j;
-        const int n_steps = count_steps(piece, job);
-        const char *columns = unit + place_of(0, 0), *rows = unit + place_of(is_square ? 0 : 1, g);
-        if (!job.is_there || job.i + g * group >= n_inputs) {
+        const bool is_square = job.i == job.j, is_above = is_square && n_groups == 2 && g == 0;
+        const int n_steps = count_steps(piece, job), first = g * group;
+        if (!job.is_there || job.i + first >= n_inputs) {
             skip(n_steps, barriers, turn);
             continue;
         }
-        const int n_blocks = (is_square && g == 0 ? group : TILE) / 8;
-        const int warp_row = threadIdx.x % 128 / 32 * 16;
-        const bool has_rows = warp_row < group;
+        const char *rows = unit + place_of(is_square ? 0 : 1, first),
+                   *columns = unit + place_of(0, 0);
+        const int n_blocks = (is_above ? group : TILE) / 8;
+        const int warp_row = first + threadIdx.x % 128 / 32 * warp_rows;
         Products products;
-        load_pairs(place_pairs(open_of(piece, job), g * group + warp_row),
-                   goes_on(piece) && has_rows ? n_blocks : 0, products);
-        if (is_square && g == 0)
+        load_pairs(place_pairs(open_of(piece, job), warp_row), goes_on(piece) ? n_blocks : 0,
+                   products);
+        if (is_above)
             consume<false>(n_steps, barriers, columns, rows, turn, products);
         else
             consume<true>(n_steps, barriers, columns, rows, turn, products);
-        share_rows(products);
-        if (has_rows)
-            finish(piece, job, offset, g * group + warp_row, n_blocks, products);
+        if (!has_four)
+            share_rows(products);
+        finish(piece, job, offset, warp_row, n_blocks, products);
     }
 }
 
