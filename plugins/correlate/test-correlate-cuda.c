@@ -474,6 +474,9 @@ test_large(void)
         {CT_CI8, CT_CI64, 70, 70, 1, 131, 0, IN, OUT},
         {CT_CI8, CT_CF64, 40, 33, 1, 66, 2, IN, "time channel pol' pol baseline"},
         {CT_CI4, CT_CF32, 70, 64, 1, 72, 2, IN, OUT},
+        {CT_CI8, CT_CF32, 300, 170, 1, 63, 2, IN, OUT},
+        {CT_CI8, CT_CI64, 70, 50, 2, 123, 2, IN, OUT},
+        {CT_CI4, CT_CF32, 300, 200, 1, 124, 2, IN, OUT},
         {CT_CF32, CT_CF32, 140, 130, 1, 66, 2, IN, OUT},
         {CT_CF32, CT_CF64, 60, 50, 1, 40, 2, IN, OUT},
     };

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Warpgroups: tiles of up to 64 inputs. The parts of inputs are rows and columns of their own,
+ * contiguous along time. One instruction makes all four sums of a pair, re_i re_j, re_i im_j,
+ * im_i re_j and im_i im_j. Pieces of re of 8 inputs and of their im alternate, so that one thread
+ * has all four.
+ *
+ * Producers read 16 spectra of some inputs at once and transpose them in registers. */
+#pragma once
+
+constexpr int n_producers = 256, n_threads = n_consumers + n_producers;
+/* Registers of a thread, on average those of the launch. */
+constexpr int consumer_registers = 128, producer_registers = 128;
+
+/* A slab is 16 spectra of all matrices of a unit, in pieces of a part of 8 inputs: those of the
+ * columns, then, if the rows are other inputs, theirs. */
+constexpr int slab = 16;
+constexpr int n_slabs = DEPTH / slab;
+constexpr int piece_bytes = 8 * slab;
+constexpr int matrix_bytes = 2 * TILE * slab;
+constexpr int slab_bytes = n_sides * matrix_bytes;
+constexpr int unit_bytes = n_slabs * slab_bytes;
+constexpr int stage_bytes = n_units * unit_bytes;
+
+static_assert(DEPTH % 32 == 0, "the depth of a product");
+
+/* ---- producers ---- */
+
+/* Inputs in a word of 4 bytes; words of a spectrum on a side of a unit. */
+constexpr int word_inputs = IS_NIBBLES ? 4 : 2;
+constexpr int n_words = TILE / word_inputs;
+/* Each thread transposes slabs of one word, of either side or of one side after the other. */
+constexpr int unit_producers = n_producers / n_units;
+constexpr int side_producers = n_words * n_slabs;
+constexpr bool takes_turns = side_producers == unit_producers;
+
+static_assert(takes_turns || 2 * side_producers <= unit_producers, "a slab for each thread");
+
+/* The slabs that a thread fetches ahead. */
+constexpr int n_ahead = 4;
+
+/* A slab of a word. */
+struct Fetched {
+    unsigned at[slab];
+};
+
+/* The slabs that a thread fetches, one in every step or in every second one. */
+struct Source {
+    const char *from; /* of the next one */
+    int n_left;       /* the job's spectra from there on; none if the input does not exist */
+    int m;            /* its first input */
+    int side, word;
+};
+
+__device__ inline Source
+make_source(const CorrelatePiece &piece, const Job &job, int thread, int side, int first_step)
+{
+    Source source;
+    const int t = first_step * DEPTH + thread / n_words % n_slabs * slab;
+    source.side = side;
+    source.word = thread % n_words;
+    source.m = (side == 0 ? job.j : job.i) + source.word * word_inputs;
+    source.from = job.voltages + t * piece.from_time;
+    source.n_left = source.m < n_inputs ? job.n - t : 0;
+    if (piece.width >= 4)
+        source.from += source.m * (int)sizeof(INPUT);
+    return source;
+}
+
+/* A word of one spectrum whose inputs are not contiguous, aligned or complete. */
+__device__ __noinline__ unsigned
+gather(const CorrelatePiece &piece, const char *spectrum, int m)
+{
+    unsigned word = 0;
+    for (int e = 0; e < word_inputs && m + e < n_inputs; e++) {
+        const INPUT *input = (const INPUT *)(spectrum + (m + e) / N_POLS * piece.from_station +
+                                             (m + e) % N_POLS * piece.from_pol);
+#if IS_NIBBLES
+        word |= (unsigned)input->nibbles << 8 * e;
+#else
+        word |= ((unsigned)(uint8)input->re | (unsigned)(uint8)input->im << 8) << 16 * e;
+#endif
+    }
+    return word;
+}
+
+/* Reads a slab, and goes on by some steps. */
+__device__ inline void
+fetch(const CorrelatePiece &piece, Source &source, int n_steps, Fetched &fetched)
+{
+    constexpr int packed = n_inputs * (int)sizeof(INPUT);
+    if (piece.width >= 4 && piece.from_time == packed && source.n_left >= slab) {
+#pragma unroll
+        for (int k = 0; k < slab; k++)
+            fetched.at[k] = *(const unsigned *)(source.from + k * packed);
+    } else {
+        const char *from = source.from;
+#pragma unroll
+        for (int k = 0; k < slab; k++, from += piece.from_time) {
+            fetched.at[k] = 0;
+            if (k < source.n_left)
+                fetched.at[k] =
+                    piece.width >= 4 ? *(const unsigned *)from : gather(piece, from, source.m);
+        }
+    }
+    source.from += n_steps * DEPTH * piece.from_time;
+    source.n_left -= n_steps * DEPTH;
+}
+
+/* The order in which a thread stores the inputs of its words. Rows of 8 inputs are in different
+ * banks, and so the threads that store together store different ones of them: an input of word w is
+ * stored in turn e if it has the number e ^ order_of(w). */
+__device__ inline int
+order_of(int word)
+{
+    return IS_NIBBLES ? word / 2 % 4 : word / 4 % 2;
+}
+
+/* The bytes that a thread picks in two steps, first a pair, then one of it. The bytes of a word are
+ * the inputs of ci4 or, of two inputs, re, im, re, im. */
+struct Picks {
+    unsigned pairs[2], bytes[2];
+};
+
+__device__ inline Picks
+make_picks(int word)
+{
+    const bool swaps_pairs = IS_NIBBLES ? order_of(word) & 2 : order_of(word) & 1;
+    const bool swaps_bytes = IS_NIBBLES && (order_of(word) & 1);
+    return {{swaps_pairs ? 0x7362u : 0x5140u, swaps_pairs ? 0x5140u : 0x7362u},
+            {swaps_bytes ? 0x7632u : 0x5410u, swaps_bytes ? 0x5410u : 0x7632u}};
+}
+
+/* Turns 4 spectra of 4 bytes into 4 bytes, in the order of the picks, of 4 spectra. */
+__device__ inline void
+transpose(const unsigned from[4], const Picks &picks, unsigned to[4])
+{
+#pragma unroll
+    for (int p = 0; p < 2; p++) {
+        const unsigned first = pick_bytes(from[0], from[1], picks.pairs[p]),
+                       last = pick_bytes(from[2], from[3], picks.pairs[p]);
+        to[2 * p] = pick_bytes(first, last, picks.bytes[0]);
+        to[2 * p + 1] = pick_bytes(first, last, picks.bytes[1]);
+    }
+}
+
+/* Where re of input m of a side is in a slab. */
+__device__ inline int
+place_of(int side, int m)
+{
+    return side * matrix_bytes + m / 8 * 2 * piece_bytes + m % 8 * slab;
+}
+
+/* Stores the parts of input m. */
+__device__ inline void
+store_input(char *matrices, int side, int m, const uint4 &re, const uint4 &im)
+{
+    char *to = matrices + place_of(side, m);
+    *(uint4 *)to = re;
+    *(uint4 *)(to + piece_bytes) = im;
+}
+
+__device__ inline void
+transpose_slab(const Fetched &fetched, const Picks &picks, uint4 bytes[4])
+{
+    unsigned turned[4][4];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        transpose(&fetched.at[4 * k], picks, turned[k]);
+#pragma unroll
+    for (int b = 0; b < 4; b++)
+        bytes[b] = {turned[0][b], turned[1][b], turned[2][b], turned[3][b]};
+}
+
+__device__ inline uint4
+high_nibbles(uint4 x, int shift)
+{
+    return {x.x << shift & 0xf0f0f0f0, x.y << shift & 0xf0f0f0f0, x.z << shift & 0xf0f0f0f0,
+            x.w << shift & 0xf0f0f0f0};
+}
+
+/* `slabs`: the thread's slab of a stage. */
+__device__ inline void
+store(const Fetched &fetched, const Source &source, const Picks &picks, char *slabs)
+{
+    const int order = order_of(source.word);
+    uint4 bytes[4];
+    transpose_slab(fetched, picks, bytes);
+#pragma unroll
+    for (int e = 0; e < word_inputs; e++) {
+        const int m = source.word * word_inputs + (e ^ order);
+#if IS_NIBBLES
+        store_input(slabs, source.side, m, high_nibbles(bytes[e], 0), high_nibbles(bytes[e], 4));
+#else
+        store_input(slabs, source.side, m, bytes[2 * e], bytes[2 * e + 1]);
+#endif
+    }
+}
+
+/* Fills the stages with the spectra of one job, from two sources in turn: those of both sides, or
+ * those of even and odd steps. */
+__device__ inline void
+produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *unit, Turn &turn)
+{
+    const int thread = threadIdx.x % unit_producers;
+    const int n_steps = count_steps(piece, job);
+    const bool is_square = job.i == job.j, has_two = takes_turns && !is_square;
+    const bool is_busy = takes_turns || thread < (is_square ? 1 : 2) * side_producers;
+    const int side = takes_turns ? 0 : thread / side_producers;
+    const int n = has_two ? 2 * n_steps : n_steps, apart = has_two ? 1 : 2;
+    const Picks picks = make_picks(thread % n_words);
+    char *slabs = unit + thread / n_words % n_slabs * slab_bytes;
+    Source sources[2] = {make_source(piece, job, thread, side, 0),
+                         make_source(piece, job, thread, has_two ? 1 : side, has_two ? 0 : 1)};
+    Fetched ahead[n_ahead];
+#pragma unroll
+    for (int k = 0; k < n_ahead; k++)
+        if (k < n && is_busy)
+            fetch(piece, sources[k % 2], apart, ahead[k]);
+    if (goes_on(piece) && job.is_there)
+        prefetch_open(piece, job, thread, unit_producers);
+    for (int at = 0; at < n; at += 2 * n_ahead) {
+#pragma unroll
+        for (int k = 0; k < 2 * n_ahead; k++) {
+            if (at + k >= n)
+                break;
+            if (k % 2 == 0 || !has_two)
+                ct_phases_wait(&barriers.empty[turn.stage], turn.parity ^ 1);
+            if (is_busy)
+                store(ahead[k % n_ahead], sources[k % 2], picks, slabs + turn.stage * stage_bytes);
+            if (at + k + n_ahead < n && is_busy)
+                fetch(piece, sources[(k + n_ahead) % 2], apart, ahead[k % n_ahead]);
+            if (k % 2 == 1 || !has_two) {
+                ct_wgmma_publish();
+                __syncwarp();
+                if (threadIdx.x % 32 == 0)
+                    ct_phases_arrive(&barriers.full[turn.stage]);
+                advance(turn);
+            }
+        }
+    }
+}
+
+__device__ inline void
+run_producers(const CorrelatePiece &piece, Barriers &barriers, char *stages)
+{
+    const int u = n_units == 1 ? 0 : (threadIdx.x - n_consumers) / unit_producers;
+    Turn turn = {0, 0};
+    for (unsigned round = 0; round < count_rounds(piece); round++) {
+        const unsigned k = find_turn(round);
+        if (k * n_units < count_jobs(piece))
+            produce(piece, find_job(piece, k * n_units + u), barriers, stages + u * unit_bytes,
+                    turn);
+    }
+}
+
+/* ---- consumers ---- */
+
+/* The sums of a thread, as ct_wgmma_s8 has them: of columns of re and im in turn, 8 of each. */
+constexpr int n_sums = TILE;
+/* The inputs that a thread has in its warp's rows, 8 apart. */
+constexpr int n_thread_rows = 1;
+constexpr int warp_rows = 8 * n_thread_rows;
+
+struct Products {
+    int at[n_sums];
+};
+
+/* Where re_i re_j of a thread's row and column 8 block + x is in its sums, and im_i re_j; re_i im_j
+ * and im_i im_j follow 4 later. */
+__device__ inline int
+re_at(int block, int, int x)
+{
+    return 8 * block + x;
+}
+
+__device__ inline int
+im_at(int block, int, int x)
+{
+    return 8 * block + 2 + x;
+}
+
+/* The sum of the row and column 8 block + x; wraps around before it is complete. */
+__device__ inline ct_ci32
+find_sum(const Products &products, int block, int, int x)
+{
+    const int *at = &products.at[8 * block + x];
+    return {(int)((unsigned)at[0] + (unsigned)at[6]), (int)((unsigned)at[2] - (unsigned)at[4])};
+}
+
+/* Multiplies the spectra of one job. `side`, `first`: of the rows. `needs_all`: all columns, not
+ * only those of the first group. */
+template <bool needs_all>
+__device__ inline void
+consume(int n_steps, Barriers &barriers, const char *unit, int side, int first, Turn &turn,
+        Products &products)
+{
+    const uint64 columns = ct_wgmma_matrix(unit + place_of(0, 0), slab_bytes, piece_bytes);
+    const uint64 rows = ct_wgmma_matrix(unit + place_of(side, first), slab_bytes, piece_bytes);
+    int last = -1;
+    for (int step = 0; step < n_steps; step++) {
+        ct_phases_wait(&barriers.full[turn.stage], turn.parity);
+        ct_wgmma_begin();
+#pragma unroll
+        for (int s = 0; s < n_slabs; s += 2) {
+            const int offset = turn.stage * stage_bytes + s * slab_bytes;
+            ct_wgmma_s8<2 * (needs_all ? TILE : group)>(products.at, ct_wgmma_further(rows, offset),
+                                                        ct_wgmma_further(columns, offset));
+        }
+        ct_wgmma_commit();
+        ct_wgmma_wait<1>();
+        if (last >= 0)
+            release(barriers, last);
+        last = turn.stage;
+        advance(turn);
+    }
+    ct_wgmma_wait<0>();
+    if (last >= 0)
+        release(barriers, last);
+#pragma unroll
+    for (int k = 0; k < n_sums; k++)
+        ct_keep(products.at[k]);
+}
