@@ -68,8 +68,6 @@ compile(const State *self, const char *name, const char *source, GPtrArray *defi
                                           "/cornerturn/plugins/correlate/correlate-device.h",
                                           "/cornerturn/plugins/correlate/correlate-piece.h",
                                           "/cornerturn/plugins/correlate/correlate-square.h",
-                                          "/cornerturn/plugins/correlate/correlate-wgmma-large.h",
-                                          "/cornerturn/plugins/correlate/correlate-wgmma-small.h",
                                           NULL};
     g_autofree char *resource =
         g_strdup_printf("/cornerturn/plugins/correlate/correlate-%s.cu", source);

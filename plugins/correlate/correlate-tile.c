@@ -25,11 +25,9 @@
 #define LOW_DEPTH 32
 /* Warpgroups: the shared memory of stages, the most stages, and the number of inputs up to which
  * products of warps are faster. */
-#define WARPGROUP_SHARED  ((gsize)224 << 10)
-#define LARGE_TILE        128
-#define MOST_STAGES       5
-#define MOST_LARGE_STAGES 8
-#define FEW_INPUTS        16
+#define WARPGROUP_SHARED ((gsize)224 << 10)
+#define MOST_STAGES      8
+#define FEW_INPUTS       16
 
 enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, WARPS, N_TUNABLES };
 const CtTunable ct_correlate_tunables[] = {
@@ -45,8 +43,8 @@ const CtTunable ct_correlate_tunables[] = {
                  "of a block, which has several small tiles; 0: by the tile"},
     [DEPTH] =
         {"depth", CT_VALUES(0, 4, 8, 16, 32, 64, 128), 0,
-         "spectra of a stage in shared memory, on tensor cores 16 to 64 (of a warpgroup 64 or "
-         "128, in tiles of 128 always 32), else 4 to 16; 0: by the tile"},
+         "spectra of a stage in shared memory, on tensor cores 16 to 64 (of a warpgroup 32 or "
+         "64), else 4 to 16; 0: by the tile"},
     [STAGES] = {"stages", CT_VALUES(0, 2, 3, 4), 0,
                 "stages in shared memory, where voltages go there as they are; 0: 3, or on "
                 "tensor cores 2 where more blocks fit a multiprocessor so, or as many as fit"},
@@ -101,9 +99,9 @@ static const Usual mma_tiles[] = {
 };
 
 static const Usual wgmma_tiles[] = {
-    {128, 64, 128, 384, 32, 1, 0.75, 1},
-    {64, 32, 64, 512, 128, 1, 0.75, 0.8},
-    {32, 32, 32, 512, 128, 1, 1, 0.5},
+    {128, 64, 128, 512, 32, 1, 0.75, 1},
+    {64, 64, 64, 512, 32, 1, 1, 0.8},
+    {32, 32, 32, 512, 64, 1, 1, 0.5},
     {0},
 };
 
@@ -288,43 +286,34 @@ fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsi
     }
 }
 
-/* Bytes of a stage in the layout of the kernels. */
+/* Bytes of a stage of warpgroups: the spectra, the matrices of the columns, and nibbles. */
 static gsize
 count_warpgroup_stage(const CorrelateTile *tile, CtType input, guint n_sides)
 {
     const gsize side = tile->depth * tile->tile;
-    if (tile->tile < LARGE_TILE)
-        return tile->n_units * n_sides * 2 * side;
     const gsize spectra = n_sides * (2 * side + 16 * tile->depth), matrices = 4 * side;
-    return spectra + matrices + (input == CT_CI4 ? n_sides * side : 0);
+    return tile->n_units * (spectra + matrices + (input == CT_CI4 ? n_sides * side : 0));
 }
 
-/* The tile of warpgroups. In small ones, each of 256 producers transposes 16 spectra of 4 bytes of
- * a side; in large ones, each warp of producers has 8 spectra. */
 static void
 set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_sides,
                const gint64 *tuning)
 {
-    const gboolean is_large = usual->tile == LARGE_TILE;
-    guint depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 64, 128) : usual->depth;
-    if (is_large)
-        depth = usual->depth;
     *tile = (CorrelateTile){
         .arithmetic = WGMMA,
         .tile = usual->tile,
         .square = 8,
         .rows = usual->rows,
         .columns = usual->columns,
-        .n_units = usual->tile == 32 ? 2 : 1,
-        .depth = depth,
+        .n_units = usual->tile == 128 ? 1 : 2,
+        .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 32, 64) : usual->depth,
         .n_blocks = usual->n_blocks,
         .n_threads = usual->n_threads,
         .multiprocessor_blocks = usual->n_blocks,
     };
     const gsize stage = count_warpgroup_stage(tile, input, n_sides);
     const guint most = (guint)(WARPGROUP_SHARED / stage);
-    const guint usual_stages = is_large ? MOST_LARGE_STAGES : MOST_STAGES;
-    tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : usual_stages);
+    tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : MOST_STAGES);
     tile->shared_bytes = tile->n_stages * stage;
 }
 

@@ -1,30 +1,69 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products of all pairs of inputs of 8 and 4 bits by matrix instructions of a warpgroup, exact.
+ * With time and parts together as the depth, a row of A is (re_i, im_i, re_i', im_i', …) and
  *
- * A block stays on its multiprocessor and does one job after the other. Its producers read voltages
- * and store matrices to the stages, for which correlate-wgmma-small.h and correlate-wgmma-large.h
- * have two ways. Two warpgroups, the consumers, multiply; each has half of the rows of a tile or,
- * in tiles of 32 inputs, a unit of its own. Producers go on to the next job while consumers write
- * the results of one.
+ *     Σ re V = A · (re_j, im_j, …),   Σ im V = A · (~im_j, re_j, …) + Σ re_i,
  *
- * Sums of up to 65535 spectra fit 32 bits. The host gives a range at most 2^15, and open sums that
- * it begins with fewer.
+ * since ~x = −x − 1: the negative of −128 does not fit 8 bits. Sums of up to 65535 spectra fit 32
+ * bits. The host gives a range at most 2^15, and open sums that it begins with fewer.
+ *
+ * A block stays on its multiprocessor and does one job after the other. Its producers copy spectra
+ * to a stage as they are, [spectrum][input], some stages ahead, also those of the next job. Taking
+ * an input's two bytes as one element, ldmatrix transposes 8 spectra of 8 inputs: the columns to
+ * the registers of producers, which store both matrices of them, the rows to those of consumers,
+ * from which products take them. Consumers are two warpgroups; each has half of the rows of a tile
+ * of 128 inputs or, in smaller ones, a unit of its own. Producers go on to the next job while
+ * consumers write the results of one.
  *
  * ci4 is expanded to 8 bits: nibbles stay in the high bits, so values are 16 times as large.
  *
  * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage). */
 #include "cornerturn/warpgroup.h"
 #include "correlate-bytes.h"
+#include "correlate-copy.h"
 #include "correlate-square.h"
 
-constexpr int n_consumers = 256;
+constexpr int n_consumers = 256, n_producers = 256, n_threads = n_consumers + n_producers;
+/* Registers of a thread, on average those of the launch. */
+constexpr int consumer_registers = TILE == 128 ? 184 : 128,
+              producer_registers = 256 - consumer_registers;
+
 constexpr int n_sides = n_tiles > 1 ? 2 : 1;
 /* The groups of a tile's inputs; each warpgroup has one of them as rows. */
-constexpr int n_groups = TILE == 32 ? 1 : 2;
+constexpr int n_groups = TILE == 128 ? 2 : 1;
 constexpr int group = TILE / n_groups;
 constexpr int n_units = 2 / n_groups;
 
+/* The spectra of the columns of a stage, then, if the rows are other inputs, theirs; spectra begin
+ * in different banks. */
+constexpr int pitch = 2 * TILE + 16;
+constexpr int side_bytes = DEPTH * pitch;
+/* Then the matrices of the columns, in pieces of 8 spectra of 8 inputs. The pieces of all inputs of
+ * 8 spectra are one behind the other: for each group of inputs those of re V, then those of im V.
+ */
+constexpr int piece_spectra = 8, piece_bytes = 128;
+constexpr int group_pieces = group / 8;
+constexpr int slab_bytes = 2 * n_groups * group_pieces * piece_bytes;
+constexpr int matrices_at = n_sides * side_bytes;
+/* Then the nibbles, before they are expanded. */
+constexpr int nibble_bytes = DEPTH * TILE;
+constexpr int nibbles_at = matrices_at + DEPTH / piece_spectra * slab_bytes;
+constexpr int unit_bytes = nibbles_at + (IS_NIBBLES ? n_sides * nibble_bytes : 0);
+constexpr int stage_bytes = n_units * unit_bytes;
+
+/* Each warp of a unit's producers has 8 of 32 spectra and all inputs, or half of them. */
+constexpr int unit_producers = n_producers / n_units;
+constexpr int n_shares = unit_producers / 128;
+constexpr int share_inputs = TILE / n_shares;
+constexpr int warp_step = 4 * piece_spectra;
+/* The vectors of a warp's share of a spectrum, and the spectra that it copies at once. */
+constexpr int n_vectors = share_inputs / n_copied;
+constexpr int n_at_once = 32 / n_vectors;
+/* Stages that are copied ahead of the one whose matrices are made. */
+constexpr int n_ahead = STAGES / 2;
+
 static_assert(TILE == 128 || TILE == 64 || TILE == 32, "rows of warpgroups");
+static_assert(DEPTH % warp_step == 0, "8 spectra for each warp");
 
 struct Barriers {
     uint64 full[STAGES], empty[STAGES];
@@ -81,12 +120,291 @@ goes_on(const CorrelatePiece &piece)
 
 /* Fetches sums that consumers go on with to the L2 cache. */
 __device__ inline void
-prefetch_open(const CorrelatePiece &piece, const Job &job, int thread, int n_threads)
+prefetch_open(const CorrelatePiece &piece, const Job &job, int thread)
 {
     const char *open = (const char *)open_of(piece, job);
     constexpr int line = 128, n_bytes = (int)(tile_elements * sizeof(ct_ci32));
-    for (int at = thread * line; at < n_bytes; at += n_threads * line)
+    for (int at = thread * line; at < n_bytes; at += unit_producers * line)
         ct_prefetch(open + at);
+}
+
+/* ---- producers ---- */
+
+/* The first spectrum and the first input of this warp. */
+__device__ inline int
+warp_spectrum()
+{
+    return threadIdx.x / 32 % 4 * piece_spectra;
+}
+
+__device__ inline int
+warp_input()
+{
+    return threadIdx.x / 128 % n_shares * share_inputs;
+}
+
+/* The first spectrum and the inputs that this thread copies; some threads may have none. */
+__device__ inline int
+copied_spectrum()
+{
+    return warp_spectrum() + threadIdx.x % 32 / n_vectors;
+}
+
+__device__ inline int
+copied_input()
+{
+    return warp_input() + threadIdx.x % n_vectors * n_copied;
+}
+
+__device__ inline bool
+is_copying()
+{
+    return n_at_once <= piece_spectra || (int)threadIdx.x % 32 / n_vectors < piece_spectra;
+}
+
+/* What is copied next. */
+struct Loader {
+    Job job;
+    unsigned round; /* of the next job */
+    int step, n_steps;
+    Turn turn;
+    const char *from[2]; /* the first spectrum of this thread, of both sides */
+    unsigned bytes[2];   /* 0: no such input */
+    int to;              /* where this thread's first copy is in a unit */
+};
+
+__device__ inline void
+begin_job(const CorrelatePiece &piece, Loader &loader, unsigned index)
+{
+    loader.job = find_job(piece, index);
+    loader.step = 0;
+    loader.n_steps = count_steps(piece, loader.job);
+    for (int side = 0; side < n_sides; side++) {
+        const int m = (side == 0 ? loader.job.j : loader.job.i) + copied_input();
+        loader.from[side] =
+            loader.job.voltages + copied_spectrum() * piece.from_time + m * (int)sizeof(INPUT);
+        loader.bytes[side] = m < n_inputs ? 16 : 0;
+    }
+    if (goes_on(piece) && loader.job.is_there)
+        prefetch_open(piece, loader.job, threadIdx.x % unit_producers);
+}
+
+/* Goes on to the next job that has spectra. FALSE after the last one. */
+__device__ inline bool
+find_step(const CorrelatePiece &piece, Loader &loader, int u)
+{
+    while (loader.step == loader.n_steps) {
+        if (loader.round == count_rounds(piece))
+            return false;
+        const unsigned k = find_turn(loader.round++);
+        if (k * n_units < count_jobs(piece))
+            begin_job(piece, loader, k * n_units + u);
+    }
+    return true;
+}
+
+/* Copies a step of one side whose inputs are not all contiguous and aligned. `t`: of the step. */
+__device__ inline void
+copy_step(const CorrelatePiece &piece, const Job &job, char *to, int to_pitch, int m, int t)
+{
+#pragma unroll 1
+    for (int k = 0; k < DEPTH; k++)
+        if (k % warp_step < piece_spectra && k % piece_spectra % n_at_once == 0)
+            copy(piece, job, to + k * to_pitch, m, t + k);
+}
+
+/* Starts the copies of a step to a stage, and goes on to the next step. */
+__device__ inline void
+load(const CorrelatePiece &piece, Loader &loader, char *unit)
+{
+    constexpr int to_pitch = IS_NIBBLES ? TILE : pitch;
+    constexpr int to_side = IS_NIBBLES ? nibble_bytes : side_bytes;
+    const int t = loader.step++ * DEPTH + copied_spectrum();
+    const bool is_square = loader.job.i == loader.job.j;
+    if (!is_copying())
+        return;
+#pragma unroll
+    for (int side = 0; side < n_sides; side++) {
+        char *to = unit + loader.to + side * to_side;
+        if (side == 1 && is_square)
+            continue;
+        if (piece.width < 16) {
+            const int m = (side == 0 ? loader.job.j : loader.job.i) + copied_input();
+            copy_step(piece, loader.job, to, to_pitch, m, t);
+            continue;
+        }
+#pragma unroll
+        for (int first = 0; first < DEPTH; first += warp_step)
+#pragma unroll
+            for (int k = first; k < first + piece_spectra; k += n_at_once)
+                ct_cp_async16_zfill(to + k * to_pitch, loader.from[side] + k * piece.from_time,
+                                    t + k < loader.job.n ? loader.bytes[side] : 0);
+        loader.from[side] += DEPTH * piece.from_time;
+    }
+}
+
+#if IS_NIBBLES
+/* The nibbles of 4 inputs as 8 bytes. */
+__device__ inline void
+expand_word(unsigned x, unsigned &first, unsigned &second)
+{
+    const unsigned re = x & 0xf0f0f0f0, im = x << 4 & 0xf0f0f0f0;
+    first = pick_bytes(re, im, 0x5140);
+    second = pick_bytes(re, im, 0x7362);
+}
+
+/* Expands what this thread has copied. */
+__device__ inline void
+expand(char *unit)
+{
+    const int m = copied_input();
+    if (!is_copying())
+        return;
+#pragma unroll
+    for (int side = 0; side < n_sides; side++)
+#pragma unroll
+        for (int t = 0; t < DEPTH; t += warp_step)
+#pragma unroll
+            for (int k = 0; k < piece_spectra; k += n_at_once) {
+                const int spectrum = copied_spectrum() + t + k;
+                const uint4 x =
+                    *(const uint4 *)(unit + nibbles_at + side * nibble_bytes + spectrum * TILE + m);
+                uint4 *to = (uint4 *)(unit + side * side_bytes + spectrum * pitch + 2 * m);
+                uint4 bytes[2];
+                expand_word(x.x, bytes[0].x, bytes[0].y);
+                expand_word(x.y, bytes[0].z, bytes[0].w);
+                expand_word(x.z, bytes[1].x, bytes[1].y);
+                expand_word(x.w, bytes[1].z, bytes[1].w);
+                to[0] = bytes[0];
+                to[1] = bytes[1];
+            }
+}
+#endif
+
+/* Makes the matrices of the columns from the warp's spectra. */
+__device__ inline void
+make_matrices(char *unit)
+{
+    const int lane = threadIdx.x % 32;
+    const char *from =
+        unit + (warp_spectrum() + lane % 8) * pitch + lane / 8 * 16 + warp_input() * 2;
+    char *to = unit + matrices_at + warp_spectrum() / piece_spectra * slab_bytes +
+               warp_input() / group * 2 * group_pieces * piece_bytes + lane * 16;
+#pragma unroll
+    for (int t = 0; t < DEPTH; t += warp_step)
+#pragma unroll
+        for (int p = 0; p < share_inputs / 8; p += 4) {
+            char *at = to + t / piece_spectra * slab_bytes + p * piece_bytes;
+            unsigned plain[4], turned[4];
+            ct_ldmatrix4_transposed(plain, from + t * pitch + p * 16);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                turned[k] = pick_bytes(plain[k], 0, 0x2301) ^ 0x00ff00ff;
+            ct_stmatrix4(plain, at);
+            ct_stmatrix4(turned, at + group_pieces * piece_bytes);
+        }
+}
+
+/* Completes the oldest stage whose copies have been waited for. */
+__device__ inline void
+complete(Barriers &barriers, char *unit, Turn &turn)
+{
+    char *here = unit + turn.stage * stage_bytes;
+#if IS_NIBBLES
+    expand(here);
+#endif
+    __syncwarp();
+    make_matrices(here);
+    ct_wgmma_publish();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        ct_phases_arrive(&barriers.full[turn.stage]);
+    advance(turn);
+}
+
+__device__ inline void
+run_producers(const CorrelatePiece &piece, Barriers &barriers, char *stages)
+{
+    const int u = n_units == 1 ? 0 : (threadIdx.x - n_consumers) / unit_producers;
+    char *unit = stages + u * unit_bytes;
+    Loader loader = {};
+    loader.to = copied_spectrum() * (IS_NIBBLES ? TILE : pitch) +
+                copied_input() * (int)sizeof(INPUT) + (IS_NIBBLES ? nibbles_at : 0);
+    Turn turn = {0, 0};
+    int n_loaded = 0;
+    for (; find_step(piece, loader, u); advance(loader.turn)) {
+        ct_phases_wait(&barriers.empty[loader.turn.stage], loader.turn.parity ^ 1);
+        load(piece, loader, unit + loader.turn.stage * stage_bytes);
+        ct_cp_async_commit();
+        if (n_loaded == n_ahead) {
+            ct_cp_async_wait<n_ahead>();
+            complete(barriers, unit, turn);
+        } else {
+            n_loaded++;
+        }
+    }
+    ct_cp_async_wait<0>();
+    for (; n_loaded > 0; n_loaded--)
+        complete(barriers, unit, turn);
+}
+
+/* ---- consumers ---- */
+
+/* The sums of a thread, as ct_wgmma_s8 has them: for each group of columns of re V, then of im V;
+ * and its share of Σ re_i. */
+constexpr int n_sums = TILE, n_group_sums = group / 2;
+/* The depth of a product in spectra. */
+constexpr int product_spectra = 16;
+constexpr int n_products = DEPTH / product_spectra;
+
+struct Products {
+    int at[n_sums];
+    int rows[2];
+};
+
+/* Where the sum of a thread's row h and column 8 block + x is: re V, and im V. */
+__device__ inline int
+re_at(int block, int h, int x)
+{
+    return block / group_pieces * 2 * n_group_sums + block % group_pieces * 4 + 2 * h + x;
+}
+
+__device__ inline int
+im_at(int block, int h, int x)
+{
+    return re_at(block, h, x) + n_group_sums;
+}
+
+__device__ inline ct_ci32
+find_sum(const Products &products, int block, int h, int x)
+{
+    return {products.at[re_at(block, h, x)], products.at[im_at(block, h, x)] + products.rows[h]};
+}
+
+/* The rows of a stage in the registers of a thread. */
+struct Rows {
+    unsigned at[n_products][4];
+};
+
+__device__ inline void
+add_rows(const Rows &rows, Products &products)
+{
+#pragma unroll
+    for (int k = 0; k < n_products; k++)
+#pragma unroll
+        for (int r = 0; r < 4; r++)
+            products.rows[r % 2] = add_even_bytes(rows.at[k][r], products.rows[r % 2]);
+}
+
+/* Adds up Σ re_i over the threads that share rows. */
+__device__ inline void
+share_rows(Products &products)
+{
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        products.rows[h] += __shfl_xor_sync(~0u, products.rows[h], 1);
+        products.rows[h] += __shfl_xor_sync(~0u, products.rows[h], 2);
+    }
 }
 
 __device__ inline void
@@ -95,6 +413,54 @@ release(Barriers &barriers, int stage)
     __syncwarp();
     if (threadIdx.x % 32 == 0)
         ct_phases_arrive(&barriers.empty[stage]);
+}
+
+/* Starts the products of a stage. `from`: the thread's row of the first matrices of the rows.
+ * `needs_all`: all columns, not only those of the first group. */
+template <bool needs_all>
+__device__ inline void
+multiply(const char *from, uint64 columns, Rows &rows, Products &products)
+{
+#pragma unroll
+    for (int k = 0; k < n_products; k++)
+        ct_ldmatrix4_transposed(rows.at[k], from + k * product_spectra * pitch);
+    ct_wgmma_begin();
+#pragma unroll
+    for (int k = 0; k < n_products; k++)
+#pragma unroll
+        for (int g = 0; g < (needs_all ? n_groups : 1); g++)
+            ct_wgmma_s8<2 * group>(
+                products.at + 2 * g * n_group_sums, rows.at[k],
+                ct_wgmma_further(columns, k * product_spectra / piece_spectra * slab_bytes +
+                                              g * 2 * group_pieces * piece_bytes));
+    ct_wgmma_commit();
+}
+
+/* Multiplies the spectra of one job. `side`, `row`: of the warp's rows. While one warpgroup waits
+ * for its products and reads the next rows, tensor cores have those of the other. */
+template <bool needs_all>
+__device__ inline void
+consume(int n_steps, Barriers &barriers, const char *unit, int side, int row, Turn &turn,
+        Products &products)
+{
+    const int lane = threadIdx.x % 32;
+    const char *from =
+        unit + side * side_bytes + (lane % 8 + lane / 16 * 8) * pitch + 2 * row + lane / 8 % 2 * 16;
+    const uint64 columns = ct_wgmma_matrix(unit + matrices_at, slab_bytes, piece_bytes);
+    Rows rows;
+    products.rows[0] = products.rows[1] = 0;
+    for (int step = 0; step < n_steps; step++, advance(turn)) {
+        const int offset = turn.stage * stage_bytes;
+        ct_phases_wait(&barriers.full[turn.stage], turn.parity);
+        multiply<needs_all>(from + offset, ct_wgmma_further(columns, offset), rows, products);
+        add_rows(rows, products);
+        ct_wgmma_wait<0>();
+        release(barriers, turn.stage);
+    }
+#pragma unroll
+    for (int k = 0; k < n_sums; k++)
+        ct_keep(products.at[k]);
+    share_rows(products);
 }
 
 /* Passes the stages of a job of which this warpgroup needs nothing. */
@@ -106,12 +472,6 @@ skip(int n_steps, Barriers &barriers, Turn &turn)
         release(barriers, turn.stage);
     }
 }
-
-#if TILE == 128
-#include "correlate-wgmma-large.h"
-#else
-#include "correlate-wgmma-small.h"
-#endif
 
 /* ---- the ends of jobs ---- */
 
@@ -144,7 +504,7 @@ load_pairs(int4 *first, int n_blocks, Products &products)
 #pragma unroll
     for (int block = 0; block < TILE / 8; block++)
 #pragma unroll
-        for (int h = 0; h < n_thread_rows; h++) {
+        for (int h = 0; h < 2; h++) {
             int4 pair = {0, 0, 0, 0};
             if (block < n_blocks)
                 pair = *place_pair(first, block, h);
@@ -177,7 +537,7 @@ write_rounded(const CorrelatePiece &piece, const Job &job, int64 offset, int row
               const Products &products)
 {
 #pragma unroll
-    for (int h = 0; h < n_thread_rows; h++) {
+    for (int h = 0; h < 2; h++) {
         const int m = job.i + row + 8 * h, i = m / 2, n = i - (job.j + column) / 2;
         char *to = (char *)piece.visibilities + offset + m % 2 * piece.to_p +
                    ((int64)i * (i + 1) / 2 + (job.j + column) / 2) * piece.to_baseline;
@@ -196,7 +556,7 @@ store_pairs(int4 *first, int n_blocks, const Products &products)
 #pragma unroll
     for (int block = 0; block < TILE / 8; block++)
 #pragma unroll
-        for (int h = 0; h < n_thread_rows; h++)
+        for (int h = 0; h < 2; h++)
             if (block < n_blocks)
                 *place_pair(first, block, h) = find_pair(products, block, h);
 }
@@ -221,7 +581,7 @@ finish(const CorrelatePiece &piece, const Job &job, int64 offset, int warp_row, 
 #pragma unroll
     for (int block = 0; block < TILE / 8; block++)
 #pragma unroll
-        for (int h = 0; h < n_thread_rows; h++)
+        for (int h = 0; h < 2; h++)
             if (block < n_blocks)
                 finish_pair(piece, job, row + 8 * h, column + 8 * block,
                             find_pair(products, block, h));
@@ -257,16 +617,18 @@ run_consumers(const CorrelatePiece &piece, Job *jobs, int64 *offsets, Barriers &
             continue;
         }
         const int n_blocks = (is_above ? group : TILE) / 8;
-        const int warp_row = first + threadIdx.x % 128 / 32 * warp_rows;
+        /* Tiles of 32 inputs are half of the rows of a warpgroup. */
+        const int warp_row = threadIdx.x % 128 / 32 * 16, row = first + warp_row % group;
+        const bool has_rows = warp_row < group;
         Products products;
-        load_pairs(place_pairs(open_of(piece, job), warp_row), goes_on(piece) ? n_blocks : 0,
+        load_pairs(place_pairs(open_of(piece, job), row), goes_on(piece) && has_rows ? n_blocks : 0,
                    products);
-        const int side = is_square ? 0 : 1;
         if (is_above)
-            consume<false>(n_steps, barriers, unit, side, first, turn, products);
+            consume<false>(n_steps, barriers, unit, is_square ? 0 : 1, row, turn, products);
         else
-            consume<true>(n_steps, barriers, unit, side, first, turn, products);
-        finish(piece, job, offset, warp_row, n_blocks, products);
+            consume<true>(n_steps, barriers, unit, is_square ? 0 : 1, row, turn, products);
+        if (has_rows)
+            finish(piece, job, offset, row, n_blocks, products);
     }
 }
 
