@@ -35,6 +35,7 @@ copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
             ct_cp_async4_zfill(to + at, n * bytes > at ? from + at : job.voltages,
                                n * bytes > at ? 4 : 0);
     } else {
+#pragma unroll 1
         for (int e = 0; e < n_copied; e++)
             ((INPUT *)to)[e] = n > e ? *input_at(piece, spectrum, m + e) : INPUT();
     }

@@ -51,16 +51,18 @@ constexpr int nibbles_at = matrices_at + DEPTH / piece_spectra * slab_bytes;
 constexpr int unit_bytes = nibbles_at + (IS_NIBBLES ? n_sides * nibble_bytes : 0);
 constexpr int stage_bytes = n_units * unit_bytes;
 
-/* Each warp of a unit's producers has 8 of 32 spectra and all inputs, or half of them. */
+/* Teams of four warps have the steps of a unit in turn; each warp has 8 of 32 spectra. */
 constexpr int unit_producers = n_producers / n_units;
-constexpr int n_shares = unit_producers / 128;
-constexpr int share_inputs = TILE / n_shares;
+constexpr int n_teams = unit_producers / 128;
 constexpr int warp_step = 4 * piece_spectra;
-/* The vectors of a warp's share of a spectrum, and the spectra that it copies at once. */
-constexpr int n_vectors = share_inputs / n_copied;
+/* The vectors of a spectrum, and the spectra that a warp copies at once. */
+constexpr int n_vectors = TILE / n_copied;
 constexpr int n_at_once = 32 / n_vectors;
-/* Stages that are copied ahead of the one whose matrices are made. */
-constexpr int n_ahead = STAGES / 2;
+/* The copies of a thread in 8 spectra, and in a step of one side. */
+constexpr int n_copies = n_at_once < piece_spectra ? piece_spectra / n_at_once : 1;
+constexpr int n_step_copies = DEPTH / warp_step * n_copies;
+/* The steps that a team copies ahead of the one whose matrices it makes. */
+constexpr int n_ahead = STAGES / 2 / n_teams;
 
 static_assert(TILE == 128 || TILE == 64 || TILE == 32, "rows of warpgroups");
 static_assert(DEPTH % warp_step == 0, "8 spectra for each warp");
@@ -130,17 +132,11 @@ prefetch_open(const CorrelatePiece &piece, const Job &job, int thread)
 
 /* ---- producers ---- */
 
-/* The first spectrum and the first input of this warp. */
+/* The first spectrum of this warp. */
 __device__ inline int
 warp_spectrum()
 {
     return threadIdx.x / 32 % 4 * piece_spectra;
-}
-
-__device__ inline int
-warp_input()
-{
-    return threadIdx.x / 128 % n_shares * share_inputs;
 }
 
 /* The first spectrum and the inputs that this thread copies; some threads may have none. */
@@ -153,7 +149,7 @@ copied_spectrum()
 __device__ inline int
 copied_input()
 {
-    return warp_input() + threadIdx.x % n_vectors * n_copied;
+    return threadIdx.x % n_vectors * n_copied;
 }
 
 __device__ inline bool
@@ -168,9 +164,6 @@ struct Loader {
     unsigned round; /* of the next job */
     int step, n_steps;
     Turn turn;
-    const char *from[2]; /* the first spectrum of this thread, of both sides */
-    unsigned bytes[2];   /* 0: no such input */
-    int to;              /* where this thread's first copy is in a unit */
 };
 
 __device__ inline void
@@ -179,12 +172,6 @@ begin_job(const CorrelatePiece &piece, Loader &loader, unsigned index)
     loader.job = find_job(piece, index);
     loader.step = 0;
     loader.n_steps = count_steps(piece, loader.job);
-    for (int side = 0; side < n_sides; side++) {
-        const int m = (side == 0 ? loader.job.j : loader.job.i) + copied_input();
-        loader.from[side] =
-            loader.job.voltages + copied_spectrum() * piece.from_time + m * (int)sizeof(INPUT);
-        loader.bytes[side] = m < n_inputs ? 16 : 0;
-    }
     if (goes_on(piece) && loader.job.is_there)
         prefetch_open(piece, loader.job, threadIdx.x % unit_producers);
 }
@@ -203,43 +190,38 @@ find_step(const CorrelatePiece &piece, Loader &loader, int u)
     return true;
 }
 
-/* Copies a step of one side whose inputs are not all contiguous and aligned. `t`: of the step. */
+/* Starts the copies of a step to a stage. */
 __device__ inline void
-copy_step(const CorrelatePiece &piece, const Job &job, char *to, int to_pitch, int m, int t)
-{
-#pragma unroll 1
-    for (int k = 0; k < DEPTH; k++)
-        if (k % warp_step < piece_spectra && k % piece_spectra % n_at_once == 0)
-            copy(piece, job, to + k * to_pitch, m, t + k);
-}
-
-/* Starts the copies of a step to a stage, and goes on to the next step. */
-__device__ inline void
-load(const CorrelatePiece &piece, Loader &loader, char *unit)
+load(const CorrelatePiece &piece, const Loader &loader, char *unit)
 {
     constexpr int to_pitch = IS_NIBBLES ? TILE : pitch;
     constexpr int to_side = IS_NIBBLES ? nibble_bytes : side_bytes;
-    const int t = loader.step++ * DEPTH + copied_spectrum();
-    const bool is_square = loader.job.i == loader.job.j;
+    const Job &job = loader.job;
     if (!is_copying())
         return;
 #pragma unroll
     for (int side = 0; side < n_sides; side++) {
-        char *to = unit + loader.to + side * to_side;
-        if (side == 1 && is_square)
+        const int m = (side == 0 ? job.j : job.i) + copied_input();
+        if (side == 1 && job.i == job.j)
             continue;
-        if (piece.width < 16) {
-            const int m = (side == 0 ? loader.job.j : loader.job.i) + copied_input();
-            copy_step(piece, loader.job, to, to_pitch, m, t);
-            continue;
+#pragma unroll
+        for (int first = 0; first < DEPTH; first += warp_step) {
+            int t = first + copied_spectrum();
+            char *to = unit + (IS_NIBBLES ? nibbles_at : 0) + side * to_side + t * to_pitch +
+                       copied_input() * (int)sizeof(INPUT);
+            t += loader.step * DEPTH;
+            if (piece.width < 16) {
+#pragma unroll 1
+                for (int k = 0; k < n_copies; k++, t += n_at_once, to += n_at_once * to_pitch)
+                    copy(piece, job, to, m, t);
+                continue;
+            }
+            const char *from = job.voltages + t * piece.from_time + m * (int)sizeof(INPUT);
+#pragma unroll
+            for (int k = 0; k < n_copies; k++, t += n_at_once, from += n_at_once * piece.from_time)
+                ct_cp_async16_zfill(to + k * n_at_once * to_pitch, from,
+                                    t < job.n && m < n_inputs ? 16 : 0);
         }
-#pragma unroll
-        for (int first = 0; first < DEPTH; first += warp_step)
-#pragma unroll
-            for (int k = first; k < first + piece_spectra; k += n_at_once)
-                ct_cp_async16_zfill(to + k * to_pitch, loader.from[side] + k * piece.from_time,
-                                    t + k < loader.job.n ? loader.bytes[side] : 0);
-        loader.from[side] += DEPTH * piece.from_time;
     }
 }
 
@@ -257,27 +239,24 @@ expand_word(unsigned x, unsigned &first, unsigned &second)
 __device__ inline void
 expand(char *unit)
 {
-    const int m = copied_input();
     if (!is_copying())
         return;
-#pragma unroll
-    for (int side = 0; side < n_sides; side++)
-#pragma unroll
-        for (int t = 0; t < DEPTH; t += warp_step)
-#pragma unroll
-            for (int k = 0; k < piece_spectra; k += n_at_once) {
-                const int spectrum = copied_spectrum() + t + k;
-                const uint4 x =
-                    *(const uint4 *)(unit + nibbles_at + side * nibble_bytes + spectrum * TILE + m);
-                uint4 *to = (uint4 *)(unit + side * side_bytes + spectrum * pitch + 2 * m);
-                uint4 bytes[2];
-                expand_word(x.x, bytes[0].x, bytes[0].y);
-                expand_word(x.y, bytes[0].z, bytes[0].w);
-                expand_word(x.z, bytes[1].x, bytes[1].y);
-                expand_word(x.w, bytes[1].z, bytes[1].w);
-                to[0] = bytes[0];
-                to[1] = bytes[1];
-            }
+    const char *from = unit + nibbles_at + copied_spectrum() * TILE + copied_input();
+    char *to = unit + copied_spectrum() * pitch + 2 * copied_input();
+#pragma unroll 1
+    for (int k = 0; k < n_sides * n_step_copies; k++) {
+        const int side = k / n_step_copies,
+                  t = k % n_step_copies / n_copies * warp_step + k % n_copies * n_at_once;
+        const uint4 x = *(const uint4 *)(from + side * nibble_bytes + t * TILE);
+        uint4 bytes[2];
+        expand_word(x.x, bytes[0].x, bytes[0].y);
+        expand_word(x.y, bytes[0].z, bytes[0].w);
+        expand_word(x.z, bytes[1].x, bytes[1].y);
+        expand_word(x.w, bytes[1].z, bytes[1].w);
+        uint4 *at = (uint4 *)(to + side * side_bytes + t * pitch);
+        at[0] = bytes[0];
+        at[1] = bytes[1];
+    }
 }
 #endif
 
@@ -286,15 +265,14 @@ __device__ inline void
 make_matrices(char *unit)
 {
     const int lane = threadIdx.x % 32;
-    const char *from =
-        unit + (warp_spectrum() + lane % 8) * pitch + lane / 8 * 16 + warp_input() * 2;
-    char *to = unit + matrices_at + warp_spectrum() / piece_spectra * slab_bytes +
-               warp_input() / group * 2 * group_pieces * piece_bytes + lane * 16;
+    const char *from = unit + (warp_spectrum() + lane % 8) * pitch + lane / 8 * 16;
+    char *to = unit + matrices_at + warp_spectrum() / piece_spectra * slab_bytes + lane * 16;
 #pragma unroll
     for (int t = 0; t < DEPTH; t += warp_step)
 #pragma unroll
-        for (int p = 0; p < share_inputs / 8; p += 4) {
-            char *at = to + t / piece_spectra * slab_bytes + p * piece_bytes;
+        for (int p = 0; p < TILE / 8; p += 4) {
+            char *at = to + t / piece_spectra * slab_bytes +
+                       (p / group_pieces * 2 * group_pieces + p % group_pieces) * piece_bytes;
             unsigned plain[4], turned[4];
             ct_ldmatrix4_transposed(plain, from + t * pitch + p * 16);
 #pragma unroll
@@ -305,11 +283,11 @@ make_matrices(char *unit)
         }
 }
 
-/* Completes the oldest stage whose copies have been waited for. */
+/* Completes a stage whose copies have been waited for. */
 __device__ inline void
-complete(Barriers &barriers, char *unit, Turn &turn)
+complete(Barriers &barriers, char *unit, int stage)
 {
-    char *here = unit + turn.stage * stage_bytes;
+    char *here = unit + stage * stage_bytes;
 #if IS_NIBBLES
     expand(here);
 #endif
@@ -318,34 +296,34 @@ complete(Barriers &barriers, char *unit, Turn &turn)
     ct_wgmma_publish();
     __syncwarp();
     if (threadIdx.x % 32 == 0)
-        ct_phases_arrive(&barriers.full[turn.stage]);
-    advance(turn);
+        ct_phases_arrive(&barriers.full[stage]);
 }
 
 __device__ inline void
 run_producers(const CorrelatePiece &piece, Barriers &barriers, char *stages)
 {
-    const int u = n_units == 1 ? 0 : (threadIdx.x - n_consumers) / unit_producers;
+    const int thread = threadIdx.x - n_consumers, team = thread / 128 % n_teams;
+    const int u = n_units == 1 ? 0 : thread / unit_producers;
     char *unit = stages + u * unit_bytes;
     Loader loader = {};
-    loader.to = copied_spectrum() * (IS_NIBBLES ? TILE : pitch) +
-                copied_input() * (int)sizeof(INPUT) + (IS_NIBBLES ? nibbles_at : 0);
-    Turn turn = {0, 0};
-    int n_loaded = 0;
-    for (; find_step(piece, loader, u); advance(loader.turn)) {
+    int stage = team, n_loaded = 0;
+    for (int k = 0; find_step(piece, loader, u); k++, loader.step++, advance(loader.turn)) {
+        if (k % n_teams != team)
+            continue;
         ct_phases_wait(&barriers.empty[loader.turn.stage], loader.turn.parity ^ 1);
         load(piece, loader, unit + loader.turn.stage * stage_bytes);
         ct_cp_async_commit();
-        if (n_loaded == n_ahead) {
-            ct_cp_async_wait<n_ahead>();
-            complete(barriers, unit, turn);
-        } else {
+        if (n_loaded < n_ahead) {
             n_loaded++;
+            continue;
         }
+        ct_cp_async_wait<n_ahead>();
+        complete(barriers, unit, stage);
+        stage = (stage + n_teams) % STAGES;
     }
     ct_cp_async_wait<0>();
-    for (; n_loaded > 0; n_loaded--)
-        complete(barriers, unit, turn);
+    for (; n_loaded > 0; n_loaded--, stage = (stage + n_teams) % STAGES)
+        complete(barriers, unit, stage);
 }
 
 /* ---- consumers ---- */
@@ -642,7 +620,7 @@ __launch_bounds__(n_threads, 1) correlate_wgmma(const CorrelatePiece piece)
 
     if (threadIdx.x == 0)
         for (int s = 0; s < STAGES; s++) {
-            ct_phases_begin(&barriers.full[s], n_producers / 32);
+            ct_phases_begin(&barriers.full[s], n_producers / n_teams / 32);
             ct_phases_begin(&barriers.empty[s], n_consumers / 32);
         }
     __syncthreads();
