@@ -243,6 +243,18 @@ ct_cp_async_wait()
 }
 #endif
 
+/* ---- prefetch ----
+ *
+ * Starts to load the line of the L2 cache that has this address. */
+
+#ifndef CT_EMULATED
+__device__ inline void
+ct_prefetch(const void *global)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(global)));
+}
+#endif
+
 /* ---- elements as complex numbers: ct_load<float>(x) is of the type ct_complex<float> ---- */
 
 template <typename Real> struct ct_complex {

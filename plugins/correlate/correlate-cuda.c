@@ -27,6 +27,7 @@ typedef struct {
     gint chunk;         /* of a part; 0: integrations are not divided */
     gint64 most_ranges; /* the most ranges of a piece */
     gpointer sums, open;
+    gint64 n_summed, n_open; /* integers: spectra of the unfinished integration in each of them */
     gint64 n_lanes, n_groups, n_alike, n_pairs;
     gpointer counts[2]; /* before and after a firing, alternating */
     guint turn;
@@ -63,9 +64,11 @@ static CtKernel *
 compile(const State *self, const char *name, const char *source, GPtrArray *defines, GError **error)
 {
     static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-bytes.h",
+                                          "/cornerturn/plugins/correlate/correlate-copy.h",
                                           "/cornerturn/plugins/correlate/correlate-device.h",
                                           "/cornerturn/plugins/correlate/correlate-piece.h",
-                                          "/cornerturn/plugins/correlate/correlate-square.h", NULL};
+                                          "/cornerturn/plugins/correlate/correlate-square.h",
+                                          NULL};
     g_autofree char *resource =
         g_strdup_printf("/cornerturn/plugins/correlate/correlate-%s.cu", source);
     g_ptr_array_add(defines, NULL);
@@ -90,6 +93,7 @@ common_defines(const State *self)
     define(defines, "N_POLS", correlate->n_pols);
     define(defines, "N_ITEMS", correlate->n_items);
     define(defines, "TILE", self->tile.tile);
+    define(defines, "SQUARE", self->tile.square);
     define(defines, "CHUNK", CHUNK);
     define(defines, "SCALE_BITS", correlate->input == CT_CI4 ? 8 : 0);
     define(defines, "EXACT", self->arithmetic->most > 0);
@@ -246,11 +250,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     Correlate *correlate = self->correlate = ct_correlate_new(prepare);
     self->device = prepare->device;
     self->n_inputs = correlate->n_stations * correlate->n_pols;
-    gint64 tuning[CT_MAX_TUNABLES];
-    ct_correlate_tuning(tuning, prepare->tuning, correlate->integration,
-                        prepare->inputs[0].max_samples);
-    ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs, tuning,
-                      ct_device_info(self->device));
+    ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs,
+                      prepare->tuning, ct_device_info(self->device));
     const CorrelateTile *tile = &self->tile;
     self->arithmetic = &ct_correlate_arithmetics[tile->arithmetic];
     self->n_tiles = triangle(divide_up(self->n_inputs, tile->tile));
@@ -285,8 +286,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->sums = ct_device_alloc(self->device, kept, "the sums of visibilities", error);
     if (!self->sums)
         return FALSE;
-    if (self->arithmetic->most == 0) {
-        self->open = ct_device_alloc(self->device, kept, "the open sums of visibilities", error);
+    if (self->arithmetic->has_open) {
+        const gsize open = (gsize)self->n_elements * self->arithmetic->part_bytes;
+        self->open = ct_device_alloc(self->device, open, "the open sums of visibilities", error);
         if (!self->open)
             return FALSE;
     }
@@ -388,8 +390,27 @@ launch(const CtWork *work, const CtKernel *kernel, gint64 n_blocks, guint n_thre
     return ct_queue_launch(work->queue, kernel, &launch, arguments, error);
 }
 
+/* Decides where the sums of integers are that the piece goes on with, and where those are kept that
+ * it leaves unfinished: with the open ones as long as these fit 32 bits. Parts of 32 bits are added
+ * up in 64. */
+static void
+carry_sums(State *self, CorrelatePiece *piece)
+{
+    if (piece->done == 0)
+        self->n_summed = self->n_open = 0;
+    piece->adds_sums = self->n_summed > 0;
+    piece->adds_open = self->n_open > 0;
+    const gint64 last = piece->done + piece->n_spectra;
+    const gint64 unfinished = piece->ended ? 0 : last % piece->integration;
+    const gint64 open = self->n_open + MIN(unfinished, piece->n_spectra);
+    piece->keeps_open =
+        self->arithmetic->has_open && !piece->parts && open < self->arithmetic->most;
+    self->n_open = piece->keeps_open && unfinished > 0 ? open : 0;
+    self->n_summed = unfinished - self->n_open;
+}
+
 static gboolean
-correlate_piece(const State *self, const CtWork *work, CorrelatePiece *piece, GError **error)
+correlate_piece(State *self, const CtWork *work, CorrelatePiece *piece, GError **error)
 {
     const gint64 n_integrations = divide_up(piece->done + piece->n_spectra, piece->integration);
     /* Integrations of one part need no sums of parts. */
@@ -400,6 +421,7 @@ correlate_piece(const State *self, const CtWork *work, CorrelatePiece *piece, GE
         piece->parts = work->scratch;
     else
         piece->n_ranges = (int)n_integrations;
+    carry_sums(self, piece);
     const gint64 n_units = self->n_tiles * self->correlate->n_items * piece->n_ranges;
     gint64 n_blocks = divide_up(n_units, self->tile.n_units);
     if (self->tile.multiprocessor_blocks > 0)
@@ -415,7 +437,7 @@ correlate_piece(const State *self, const CtWork *work, CorrelatePiece *piece, GE
 }
 
 static gboolean
-correlate(const State *self, const CtWork *work, GError **error)
+correlate(State *self, const CtWork *work, GError **error)
 {
     const CtBlock *in = &work->inputs[0];
     const guint8 *voltages = in->data;

@@ -2,9 +2,9 @@
 /* Declarations shared by the kernels of the correlator: positions of tiles, items and integrations,
  * and writing of visibilities.
  *
- * Constants of the compilation: N_STATIONS, N_POLS, N_ITEMS, TILE (inputs), INPUT, SUM (float,
- * double, int64), OUTPUT (element types), SCALE_BITS (sums are 2^SCALE_BITS times too large),
- * CHUNK. */
+ * Constants of the compilation: N_STATIONS, N_POLS, N_ITEMS, TILE (inputs), SQUARE (of sums),
+ * INPUT, SUM (float, double, int64), OUTPUT (element types), SCALE_BITS (sums are 2^SCALE_BITS
+ * times too large), CHUNK. */
 #pragma once
 
 #include "cornerturn/kernel.h"
@@ -26,6 +26,21 @@ smaller(int64 a, int64 b)
 struct Tile {
     int i, j; /* inputs of the first row and the first column */
 };
+
+/* The index in memory of row i, column j of a tile's sums, and the reverse. */
+__device__ inline int
+element_at(int i, int j)
+{
+    return (i / SQUARE * (TILE / SQUARE) + j / SQUARE) * SQUARE * SQUARE + i % SQUARE * SQUARE +
+           j % SQUARE;
+}
+
+__device__ inline Tile
+find_element(int index)
+{
+    const int square = index / (SQUARE * SQUARE), n = TILE / SQUARE;
+    return {square / n * SQUARE + index / SQUARE % SQUARE, square % n * SQUARE + index % SQUARE};
+}
 
 __device__ inline Tile
 find_tile(int index)

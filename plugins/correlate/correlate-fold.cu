@@ -53,7 +53,8 @@ correlate_fold(const CorrelatePiece piece, const int n_integrations)
     const int integration = (int)(index / n_elements);
     const int64 element = index % n_elements;
     const Tile tile = find_tile((int)(element / tile_elements % n_tiles));
-    const int m = tile.i + (int)(element / TILE % TILE), c = tile.j + (int)(element % TILE);
+    const Tile inner = find_element((int)(element % tile_elements));
+    const int m = tile.i + inner.i, c = tile.j + inner.j;
     if (m < c || m >= n_inputs)
         return;
 
@@ -69,8 +70,10 @@ correlate_fold(const CorrelatePiece piece, const int n_integrations)
 
     Sum sum = {0, 0};
 #if EXACT
-    if (range.position > 0)
+    if (piece.adds_sums)
         sum = {kept->re, kept->im};
+    if (piece.adds_open)
+        add(sum, ((const PART *)piece.open)[element]);
     add_parts(sum, parts + begin * n_elements, n_elements, end - begin);
 #else
     const int64 last = range.position + (range.end - range.begin);

@@ -25,8 +25,8 @@ typedef struct {
  * before the piece is the piece's only one.
  *
  * Inputs are counted [station][pol]. Sums, parts of sums and sums kept from piece to piece are
- * complex matrices [item][tile][row][column]; a tile is a square of TILE inputs times TILE others,
- * tiles row-wise in the lower triangle. */
+ * complex matrices [item][tile][square][row][column]; a tile is a square of TILE inputs times TILE
+ * others, tiles row-wise in the lower triangle, and consists of squares of SQUARE times SQUARE. */
 typedef struct {
     const void *voltages; /* of the first spectrum */
     long long from_time, from_station, from_pol;
@@ -44,7 +44,10 @@ typedef struct {
     int n_ranges;   /* of the piece */
     int are_packed; /* the polarisations of a baseline are contiguous and aligned to 16 bytes */
     void *sums;     /* of complete chunks, or exact ones */
-    void *open;     /* of the chunk that the last piece left unfinished; NULL if sums are exact */
+    void *open;     /* of the chunk that the last piece left unfinished; on tensor cores, sums of 32
+                       bits, of spectra that are not in `sums` yet; else NULL if sums are exact */
+    int adds_sums, adds_open; /* exact sums: these hold the beginning of the first integration */
+    int keeps_open; /* on tensor cores: an unfinished integration is added to `open`, not `sums` */
     void *parts;    /* [range]; NULL: integrations are not divided, and one unit sums each of them
                        (per tile and item) */
 } CorrelatePiece;

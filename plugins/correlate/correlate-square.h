@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a range for products of tensor cores: squares of two inputs times two others, whose
- * sums of the range fit 32 bits, are parts, or are added to sums of 64 bits or written. Further
- * constants are those of correlate-device.h. */
+/* The end of a range for products of tensor cores. Sums of the range fit 32 bits; they are parts,
+ * or are written, or added to open sums of 32 bits or to sums of 64. Further constants are those of
+ * correlate-device.h. */
 #pragma once
 
 #include "correlate-device.h"
+
+/* Where the tile of a job begins in the matrices. */
+__device__ inline ct_ci32 *
+open_of(const CorrelatePiece &piece, const Job &job)
+{
+    return (ct_ci32 *)piece.open + job.tile * tile_elements;
+}
+
+__device__ inline ct_ci64 *
+sums_of(const CorrelatePiece &piece, const Job &job)
+{
+    return (ct_ci64 *)piece.sums + job.tile * tile_elements;
+}
 
 /* Two rows of two neighbours. */
 struct Square {
@@ -16,8 +29,8 @@ add_kept(Square &square, const ct_ci64 *kept)
 {
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        square.at[k / 2][k % 2].re += kept[k / 2 * TILE + k % 2].re;
-        square.at[k / 2][k % 2].im += kept[k / 2 * TILE + k % 2].im;
+        square.at[k / 2][k % 2].re += kept[k / 2 * SQUARE + k % 2].re;
+        square.at[k / 2][k % 2].im += kept[k / 2 * SQUARE + k % 2].im;
     }
 }
 
@@ -50,45 +63,53 @@ write_square(const CorrelatePiece &piece, char *to, int m, int c, const Square &
                       square.at[k / 2][k % 2].im);
 }
 
+__device__ inline int4
+sum_of(int4 a, int4 b)
+{
+    return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+}
+
 /* Ends a range for inputs i, i + 1 times j, j + 1 of the tile: rows of (re, im, re, im). */
 __device__ inline void
 finish_square(const CorrelatePiece &piece, const Job &job, int i, int j, int4 upper, int4 lower)
 {
-    const int element = i * TILE + j;
-    if (piece.parts) {
-        int4 *part = (int4 *)((ct_ci32 *)piece.parts + part_of(job) + element);
-        part[0] = upper;
-        part[TILE / 2] = lower;
+    const int element = element_at(i, j);
+    int4 *open = (int4 *)(open_of(piece, job) + element);
+    const bool is_kept = !piece.parts && !is_due(piece, job.range);
+    if (piece.adds_open && !piece.parts) {
+        upper = sum_of(upper, open[0]);
+        lower = sum_of(lower, open[SQUARE / 2]);
+    }
+    if (piece.parts || (is_kept && piece.keeps_open)) {
+        int4 *to = piece.parts ? (int4 *)((ct_ci32 *)piece.parts + part_of(job) + element) : open;
+        to[0] = upper;
+        to[SQUARE / 2] = lower;
         return;
     }
-    ct_ci64 *kept = (ct_ci64 *)piece.sums + job.tile * tile_elements + element;
+    ct_ci64 *kept = sums_of(piece, job) + element;
     Square square = {
         {{{upper.x, upper.y}, {upper.z, upper.w}}, {{lower.x, lower.y}, {lower.z, lower.w}}}};
-    if (job.range.position > 0)
+    if (piece.adds_sums)
         add_kept(square, kept);
-    if (is_due(piece, job.range)) {
+    if (!is_kept) {
         write_square(piece, job.visibilities, job.i + i, job.j + j, square);
         return;
     }
 #pragma unroll
     for (int n = 0; n < 4; n++)
-        kept[n / 2 * TILE + n % 2] = square.at[n / 2][n % 2];
+        kept[n / 2 * SQUARE + n % 2] = square.at[n / 2][n % 2];
 }
 
-/* Ends a range for input i times j, j + 1 of the tile: (re, im, re, im). */
+/* Ends a range for input i times j, j + 1 of the tile, (re, im, re, im), which is written or kept
+ * in 64 bits. */
 __device__ inline void
 finish_pair(const CorrelatePiece &piece, const Job &job, int i, int j, int4 pair)
 {
-    const int element = i * TILE + j;
-    if (piece.parts) {
-        *(int4 *)((ct_ci32 *)piece.parts + part_of(job) + element) = pair;
-        return;
-    }
-    ct_ci64 *kept = (ct_ci64 *)piece.sums + job.tile * tile_elements + element;
+    ct_ci64 *kept = sums_of(piece, job) + element_at(i, j);
     ct_ci64 sums[2] = {{pair.x, pair.y}, {pair.z, pair.w}};
 #pragma unroll
     for (int k = 0; k < 2; k++) {
-        if (job.range.position > 0) {
+        if (piece.adds_sums) {
             sums[k].re += kept[k].re;
             sums[k].im += kept[k].im;
         }

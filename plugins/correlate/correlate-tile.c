@@ -26,7 +26,7 @@
 /* Warpgroups: the shared memory of stages, the most stages, and the number of inputs up to which
  * products of warps are faster. */
 #define WARPGROUP_SHARED ((gsize)224 << 10)
-#define MOST_STAGES      5
+#define MOST_STAGES      8
 #define FEW_INPUTS       16
 
 enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, WARPS, N_TUNABLES };
@@ -43,8 +43,8 @@ const CtTunable ct_correlate_tunables[] = {
                  "of a block, which has several small tiles; 0: by the tile"},
     [DEPTH] =
         {"depth", CT_VALUES(0, 4, 8, 16, 32, 64, 128), 0,
-         "spectra of a stage in shared memory, on tensor cores 16 to 64 (of a warpgroup 64 or "
-         "128), else 4 to 16; 0: by the tile"},
+         "spectra of a stage in shared memory, on tensor cores 16 to 64 (of a warpgroup 32 or "
+         "64), else 4 to 16; 0: by the tile"},
     [STAGES] = {"stages", CT_VALUES(0, 2, 3, 4), 0,
                 "stages in shared memory, where voltages go there as they are; 0: 3, or on "
                 "tensor cores 2 where more blocks fit a multiprocessor so, or as many as fit"},
@@ -56,14 +56,15 @@ const CtTunable ct_correlate_tunables[] = {
 };
 
 const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS] = {
-    [F32] = {"correlate_tiles", "tiles", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, 0, 25},
-    [F64] = {"correlate_tiles", "tiles", "double", "ct_cf64", "double", "ct_cf64", 16, 16, 16, 0,
+    [F32] = {"correlate_tiles", "tiles", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, TRUE, 0,
              25},
+    [F64] = {"correlate_tiles", "tiles", "double", "ct_cf64", "double", "ct_cf64", 16, 16, 16, TRUE,
+             0, 25},
     [EXACT] = {"correlate_tiles", "tiles", "double", "ct_cf64", "int64", "ct_cf64", 16, 16, 16,
-               MOST_IN_DOUBLE, 25},
-    [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, MOST_IN_32_BITS,
-             200},
-    [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8,
+               FALSE, MOST_IN_DOUBLE, 25},
+    [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, TRUE,
+             MOST_IN_32_BITS, 200},
+    [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, TRUE,
                MOST_IN_32_BITS, 400},
 };
 
@@ -98,19 +99,14 @@ static const Usual mma_tiles[] = {
 };
 
 static const Usual wgmma_tiles[] = {
-    {128, 64, 128, 512, 64, 1, 0.75, 1},
-    {64, 64, 64, 512, 64, 1, 1, 0.8},
+    {128, 64, 128, 512, 32, 1, 0.75, 1},
+    {64, 64, 64, 512, 32, 1, 1, 0.8},
     {32, 32, 32, 512, 64, 1, 1, 0.5},
     {0},
 };
 
 static const Usual *const usual_tiles[N_ARITHMETICS] = {float_tiles, double_tiles, double_tiles,
                                                         mma_tiles, wgmma_tiles};
-
-/* The whole integrations of a firing from which on warpgroups are faster than warps: an integration
- * that goes on in the next firing is kept as sums in memory, which warpgroups write and read
- * slowly. */
-#define ENOUGH_INTEGRATIONS 4
 
 /* Warpgroups multiply 64 rows at once, most of which are empty if there are few inputs. */
 static gboolean
@@ -290,31 +286,35 @@ fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsi
     }
 }
 
-/* The tile of warpgroups. Each of 256 producers transposes 16 spectra of 4 bytes of a side. A stage
- * has three matrices of the inputs of a side, and two of those of the other. Small tiles read the
- * rows behind theirs as well. */
+/* Bytes of a stage of warpgroups: the spectra, the matrices of the columns, and nibbles. */
+static gsize
+count_warpgroup_stage(const CorrelateTile *tile, CtType input, guint n_sides)
+{
+    const gsize side = tile->depth * tile->tile;
+    const gsize spectra = n_sides * (2 * side + 16 * tile->depth), matrices = 4 * side;
+    return tile->n_units * (spectra + matrices + (input == CT_CI4 ? n_sides * side : 0));
+}
+
 static void
 set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_sides,
                const gint64 *tuning)
 {
-    const gboolean is_narrow = usual->tile == 32 || (input == CT_CI4 && n_sides == 1);
-    const guint deepest = is_narrow ? 128 : 64;
-    const guint depth = n_sides == 1 ? deepest : usual->depth;
     *tile = (CorrelateTile){
         .arithmetic = WGMMA,
         .tile = usual->tile,
+        .square = 8,
         .rows = usual->rows,
         .columns = usual->columns,
         .n_units = usual->tile == 128 ? 1 : 2,
-        .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 64, deepest) : depth,
+        .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 32, 64) : usual->depth,
         .n_blocks = usual->n_blocks,
         .n_threads = usual->n_threads,
         .multiprocessor_blocks = usual->n_blocks,
     };
-    const gsize stage = tile->n_units * (n_sides == 2 ? 5 : 3) * tile->tile * tile->depth;
+    const gsize stage = count_warpgroup_stage(tile, input, n_sides);
     const guint most = (guint)(WARPGROUP_SHARED / stage);
     tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : MOST_STAGES);
-    tile->shared_bytes = tile->n_stages * stage + (tile->tile < 64 ? 16 * tile->tile : 0);
+    tile->shared_bytes = tile->n_stages * stage;
 }
 
 void
@@ -334,6 +334,7 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
     *tile = (CorrelateTile){
         .arithmetic = arithmetic,
         .tile = usual->tile,
+        .square = usual->tile,
         .rows = tuning[HEIGHT] ? (guint)tuning[HEIGHT] : usual->rows,
         .columns = tuning[WIDTH] ? (guint)tuning[WIDTH] : usual->columns,
         .n_stages = !direct          ? 2
@@ -361,14 +362,6 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
         tile->n_blocks = count_blocks(tile, arithmetic, direct);
     if (is_mma)
         fit_multiprocessor(tile, n_sides, tuning, device->multiprocessor_shared);
-}
-
-void
-ct_correlate_tuning(gint64 *own, const gint64 *given, gint64 integration, gint64 max_samples)
-{
-    memcpy(own, given, N_TUNABLES * sizeof *own);
-    if (own[WARPS] == 0 && max_samples / integration < ENOUGH_INTEGRATIONS)
-        own[WARPS] = 1;
 }
 
 static gboolean

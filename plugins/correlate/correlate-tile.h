@@ -20,6 +20,7 @@ typedef struct {
     const char *kernel, *source;
     const char *real, *voltage, *sum, *part; /* types; `voltage` is that in shared memory */
     guint voltage_bytes, kept_bytes, part_bytes;
+    gboolean has_open; /* sums that are of the type of parts until they are added to kept ones */
     gint64 most;       /* spectra of a range; 0: any */
     gdouble part_cost; /* cost of writing and adding up a part, in spectra */
 } ArithmeticInfo;
@@ -30,6 +31,7 @@ extern const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS];
 typedef struct {
     Arithmetic arithmetic;
     guint tile;             /* inputs */
+    guint square;           /* of the tile's sums in memory */
     guint rows, columns;    /* of a thread; on tensor cores, of a warp */
     guint lanes_i, lanes_j; /* threads of a group */
     guint unit_i, unit_j;   /* groups of a unit; on tensor cores, warps */
@@ -48,9 +50,6 @@ extern const CtTunable ct_correlate_tunables[];
 /* The tile that follows on a device from the tuning, values of the tunables above. */
 void ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
                        const gint64 *tuning, const CtDeviceInfo *device);
-/* The tuning for firings of at most `max_samples` spectra, from the one that is given: where these
- * have few whole integrations, warps multiply by themselves unless warpgroups are asked for. */
-void ct_correlate_tuning(gint64 *own, const gint64 *given, gint64 integration, gint64 max_samples);
 /* Whether the tuning gives another tile than simpler tunings do, on any device. */
 gboolean ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs,
                                    const gint64 *tuning);

@@ -333,7 +333,7 @@ finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Prod
         const int column = thread.column + spread(thread.j, LANES_J, k % COLUMNS);
         const VOLTAGE product = running[k * n_threads].at[0];
         ct_ci64 sum = {(int64)product.re, (int64)product.im};
-        if (unit.job.range.position > 0) {
+        if (piece.adds_sums) {
             sum.re += sums[row * TILE + column].re;
             sum.im += sums[row * TILE + column].im;
         }

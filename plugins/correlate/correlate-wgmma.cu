@@ -1,54 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products of all pairs of inputs of 8 and 4 bits by matrix instructions of a warpgroup, exact.
+ * With time and parts together as the depth, a row of A is (re_i, im_i, re_i', im_i', …) and
  *
- * These multiply matrices in shared memory whose rows are contiguous along time. With the parts of
- * inputs as matrices [input][spectrum],
+ *     Σ re V = A · (re_j, im_j, …),   Σ im V = A · (~im_j, re_j, …) + Σ re_i,
  *
- *     Σ re V =  re_i · re_j + im_i · im_j,
- *     Σ im V = ~im_j · re_i + re_j · im_i + Σ re_i,
+ * since ~x = −x − 1: the negative of −128 does not fit 8 bits. Sums of up to 65535 spectra fit 32
+ * bits. The host gives a range at most 2^15, and open sums that it begins with fewer.
  *
- * since ~x = −x − 1: the negative of −128 does not fit 8 bits. The matrices of the columns are
- * stored one behind the other, ~im, re, im. So one instruction multiplies re_i by (~im, re), the
- * next im_i by (re, im), and both add to the same sums (im V, re V). Sums of up to 65535 spectra
- * fit 32 bits; the host gives a range at most 2^15. Sums kept between ranges have 64 bits.
- *
- * A block stays on its multiprocessor and does one job after the other. Its producers read
- * voltages, transpose them in registers and store them to the stages. Two warpgroups, the
- * consumers, multiply; each has 64 rows of a tile. If the tile has fewer inputs than 128, each has
- * a unit of its own. Producers go on to the next job while consumers write the results of one.
+ * A block stays on its multiprocessor and does one job after the other. Its producers copy spectra
+ * to a stage as they are, [spectrum][input], some stages ahead, also those of the next job. Taking
+ * an input's two bytes as one element, ldmatrix transposes 8 spectra of 8 inputs: the columns to
+ * the registers of producers, which store both matrices of them, the rows to those of consumers,
+ * from which products take them. Consumers are two warpgroups; each has half of the rows of a tile
+ * of 128 inputs or, in smaller ones, a unit of its own. Producers go on to the next job while
+ * consumers write the results of one.
  *
  * ci4 is expanded to 8 bits: nibbles stay in the high bits, so values are 16 times as large.
  *
  * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage). */
 #include "cornerturn/warpgroup.h"
 #include "correlate-bytes.h"
+#include "correlate-copy.h"
 #include "correlate-square.h"
 
 constexpr int n_consumers = 256, n_producers = 256, n_threads = n_consumers + n_producers;
 /* Registers of a thread, on average those of the launch. */
-constexpr int consumer_registers = TILE == 128 ? 176 : 128,
+constexpr int consumer_registers = TILE == 128 ? 184 : 128,
               producer_registers = 256 - consumer_registers;
 
 constexpr int n_sides = n_tiles > 1 ? 2 : 1;
-/* A tile is one or two groups of inputs along each side. Each warpgroup has one of the rows. */
+/* The groups of a tile's inputs; each warpgroup has one of them as rows. */
 constexpr int n_groups = TILE == 128 ? 2 : 1;
 constexpr int group = TILE / n_groups;
 constexpr int n_units = 2 / n_groups;
 
-/* A slab is 16 spectra of all matrices of a unit, each a column of pieces of 8 inputs: ~im, re and
- * im of each group of columns; then, if the rows are other inputs, re and im of each group of
- * them. */
-constexpr int slab = 16;
-constexpr int n_slabs = DEPTH / slab;
-constexpr int matrix_bytes = group * slab;
-constexpr int slab_bytes = n_groups * matrix_bytes * (n_sides == 2 ? 5 : 3);
-constexpr int unit_bytes = n_slabs * slab_bytes;
+/* The spectra of the columns of a stage, then, if the rows are other inputs, theirs; spectra begin
+ * in different banks. */
+constexpr int pitch = 2 * TILE + 16;
+constexpr int side_bytes = DEPTH * pitch;
+/* Then the matrices of the columns, in pieces of 8 spectra of 8 inputs. The pieces of all inputs of
+ * 8 spectra are one behind the other: for each group of inputs those of re V, then those of im V.
+ */
+constexpr int piece_spectra = 8, piece_bytes = 128;
+constexpr int group_pieces = group / 8;
+constexpr int slab_bytes = 2 * n_groups * group_pieces * piece_bytes;
+constexpr int matrices_at = n_sides * side_bytes;
+/* Then the nibbles, before they are expanded. */
+constexpr int nibble_bytes = DEPTH * TILE;
+constexpr int nibbles_at = matrices_at + DEPTH / piece_spectra * slab_bytes;
+constexpr int unit_bytes = nibbles_at + (IS_NIBBLES ? n_sides * nibble_bytes : 0);
 constexpr int stage_bytes = n_units * unit_bytes;
-/* The distance between pieces of inputs. */
-constexpr int piece_bytes = 8 * slab;
+
+/* Teams of four warps have the steps of a unit in turn; each warp has 8 of 32 spectra. */
+constexpr int unit_producers = n_producers / n_units;
+constexpr int n_teams = unit_producers / 128;
+constexpr int warp_step = 4 * piece_spectra;
+/* The vectors of a spectrum, and the spectra that a warp copies at once. */
+constexpr int n_vectors = TILE / n_copied;
+constexpr int n_at_once = 32 / n_vectors;
+/* The copies of a thread in 8 spectra, and in a step of one side. */
+constexpr int n_copies = n_at_once < piece_spectra ? piece_spectra / n_at_once : 1;
+constexpr int n_step_copies = DEPTH / warp_step * n_copies;
+/* The steps that a team copies ahead of the one whose matrices it makes. */
+constexpr int n_ahead = STAGES / 2 / n_teams;
 
 static_assert(TILE == 128 || TILE == 64 || TILE == 32, "rows of warpgroups");
-static_assert(DEPTH % 64 == 0, "each thread adds up one slab of four");
+static_assert(DEPTH % warp_step == 0, "8 spectra for each warp");
 
 struct Barriers {
     uint64 full[STAGES], empty[STAGES];
@@ -95,279 +112,276 @@ count_steps(const CorrelatePiece &piece, const Job &job)
     return ((n_units == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
 }
 
+/* Whether the sums of 32 bits of an integration are continued: a piece that does this has no other
+ * integration. Those of parts are added up elsewhere. */
+__device__ inline bool
+goes_on(const CorrelatePiece &piece)
+{
+    return piece.adds_open && !piece.parts;
+}
+
+/* Fetches sums that consumers go on with to the L2 cache. */
+__device__ inline void
+prefetch_open(const CorrelatePiece &piece, const Job &job, int thread)
+{
+    const char *open = (const char *)open_of(piece, job);
+    constexpr int line = 128, n_bytes = (int)(tile_elements * sizeof(ct_ci32));
+    for (int at = thread * line; at < n_bytes; at += unit_producers * line)
+        ct_prefetch(open + at);
+}
+
 /* ---- producers ---- */
 
-/* Inputs in a word of 4 bytes; words of a spectrum on a side of a unit. */
-constexpr int word_inputs = IS_NIBBLES ? 4 : 2;
-constexpr int n_words = TILE / word_inputs;
-/* Each thread transposes slabs of one word, of either side or of one side after the other. */
-constexpr int unit_producers = n_producers / n_units;
-constexpr int side_producers = n_words * n_slabs;
-constexpr bool takes_turns = side_producers == unit_producers;
-
-static_assert(takes_turns || 2 * side_producers <= unit_producers, "a slab for each thread");
-
-/* The slabs that a thread fetches ahead. */
-constexpr int n_ahead = TILE == 128 ? 2 : 4;
-
-/* A slab of a word. */
-struct Fetched {
-    unsigned at[slab];
-};
-
-/* The slabs that a thread fetches, one in every step or in every second one. */
-struct Source {
-    const char *from; /* of the next one */
-    int n_left;       /* the job's spectra from there on; none if the input does not exist */
-    int m;            /* its first input */
-    int side, word;
-};
-
-__device__ inline Source
-make_source(const CorrelatePiece &piece, const Job &job, int thread, int side, int first_step)
-{
-    Source source;
-    const int t = first_step * DEPTH + thread / n_words % n_slabs * slab;
-    source.side = side;
-    source.word = thread % n_words;
-    source.m = (side == 0 ? job.j : job.i) + source.word * word_inputs;
-    source.from = job.voltages + t * piece.from_time;
-    source.n_left = source.m < n_inputs ? job.n - t : 0;
-    if (piece.width >= 4)
-        source.from += source.m * (int)sizeof(INPUT);
-    return source;
-}
-
-/* A word of one spectrum whose inputs are not contiguous, aligned or complete. */
-__device__ __noinline__ unsigned
-gather(const CorrelatePiece &piece, const char *spectrum, int m)
-{
-    unsigned word = 0;
-    for (int e = 0; e < word_inputs && m + e < n_inputs; e++) {
-        const INPUT *input = (const INPUT *)(spectrum + (m + e) / N_POLS * piece.from_station +
-                                             (m + e) % N_POLS * piece.from_pol);
-#if IS_NIBBLES
-        word |= (unsigned)input->nibbles << 8 * e;
-#else
-        word |= ((unsigned)(uint8)input->re | (unsigned)(uint8)input->im << 8) << 16 * e;
-#endif
-    }
-    return word;
-}
-
-/* Reads a slab, and goes on by some steps. */
-__device__ inline void
-fetch(const CorrelatePiece &piece, Source &source, int n_steps, Fetched &fetched)
-{
-    constexpr int packed = n_inputs * (int)sizeof(INPUT);
-    if (piece.width >= 4 && piece.from_time == packed && source.n_left >= slab) {
-#pragma unroll
-        for (int k = 0; k < slab; k++)
-            fetched.at[k] = *(const unsigned *)(source.from + k * packed);
-    } else {
-        const char *from = source.from;
-#pragma unroll
-        for (int k = 0; k < slab; k++, from += piece.from_time) {
-            fetched.at[k] = 0;
-            if (k < source.n_left)
-                fetched.at[k] =
-                    piece.width >= 4 ? *(const unsigned *)from : gather(piece, from, source.m);
-        }
-    }
-    source.from += n_steps * DEPTH * piece.from_time;
-    source.n_left -= n_steps * DEPTH;
-}
-
-/* The order in which a thread stores the inputs of its words. Rows of 8 inputs are in different
- * banks, and so the threads that store together store different ones of them: an input of word w is
- * stored in turn e if it has the number e ^ order_of(w). */
+/* The first spectrum of this warp. */
 __device__ inline int
-order_of(int word)
+warp_spectrum()
 {
-    return IS_NIBBLES ? word / 2 % 4 : word / 4 % 2;
+    return threadIdx.x / 32 % 4 * piece_spectra;
 }
 
-/* The bytes that a thread picks in two steps, first a pair, then one of it. The bytes of a word are
- * the inputs of ci4 or, of two inputs, re, im, re, im. */
-struct Picks {
-    unsigned pairs[2], bytes[2];
+/* The first spectrum and the inputs that this thread copies; some threads may have none. */
+__device__ inline int
+copied_spectrum()
+{
+    return warp_spectrum() + threadIdx.x % 32 / n_vectors;
+}
+
+__device__ inline int
+copied_input()
+{
+    return threadIdx.x % n_vectors * n_copied;
+}
+
+__device__ inline bool
+is_copying()
+{
+    return n_at_once <= piece_spectra || (int)threadIdx.x % 32 / n_vectors < piece_spectra;
+}
+
+/* What is copied next. */
+struct Loader {
+    Job job;
+    unsigned round; /* of the next job */
+    int step, n_steps;
+    Turn turn;
 };
 
-__device__ inline Picks
-make_picks(int word)
+__device__ inline void
+begin_job(const CorrelatePiece &piece, Loader &loader, unsigned index)
 {
-    const bool swaps_pairs = IS_NIBBLES ? order_of(word) & 2 : order_of(word) & 1;
-    const bool swaps_bytes = IS_NIBBLES && (order_of(word) & 1);
-    return {{swaps_pairs ? 0x7362u : 0x5140u, swaps_pairs ? 0x5140u : 0x7362u},
-            {swaps_bytes ? 0x7632u : 0x5410u, swaps_bytes ? 0x5410u : 0x7632u}};
+    loader.job = find_job(piece, index);
+    loader.step = 0;
+    loader.n_steps = count_steps(piece, loader.job);
+    if (goes_on(piece) && loader.job.is_there)
+        prefetch_open(piece, loader.job, threadIdx.x % unit_producers);
 }
 
-/* Turns 4 spectra of 4 bytes into 4 bytes, in the order of the picks, of 4 spectra. */
-__device__ inline void
-transpose(const unsigned from[4], const Picks &picks, unsigned to[4])
+/* Goes on to the next job that has spectra. FALSE after the last one. */
+__device__ inline bool
+find_step(const CorrelatePiece &piece, Loader &loader, int u)
 {
-#pragma unroll
-    for (int p = 0; p < 2; p++) {
-        const unsigned first = pick_bytes(from[0], from[1], picks.pairs[p]),
-                       last = pick_bytes(from[2], from[3], picks.pairs[p]);
-        to[2 * p] = pick_bytes(first, last, picks.bytes[0]);
-        to[2 * p + 1] = pick_bytes(first, last, picks.bytes[1]);
+    while (loader.step == loader.n_steps) {
+        if (loader.round == count_rounds(piece))
+            return false;
+        const unsigned k = find_turn(loader.round++);
+        if (k * n_units < count_jobs(piece))
+            begin_job(piece, loader, k * n_units + u);
     }
+    return true;
 }
 
-__device__ inline uint4
-complement(uint4 x)
-{
-    return {~x.x, ~x.y, ~x.z, ~x.w};
-}
-
-/* Where re of a group of rows or columns is in a slab; im follows, and ~im of columns is before. */
-__device__ inline int
-place_of(int side, int g)
-{
-    return (side == 0 ? 3 * g + 1 : 3 * n_groups + 2 * g) * matrix_bytes;
-}
-
-/* Stores the parts of input m. */
+/* Starts the copies of a step to a stage. */
 __device__ inline void
-store_input(char *matrices, int side, int m, const uint4 &re, const uint4 &im)
+load(const CorrelatePiece &piece, const Loader &loader, char *unit)
 {
-    char *to = matrices + place_of(side, m / group) + m % group * slab;
-    *(uint4 *)to = re;
-    *(uint4 *)(to + matrix_bytes) = im;
-    if (side == 0)
-        *(uint4 *)(to - matrix_bytes) = complement(im);
-}
-
-__device__ inline void
-transpose_slab(const Fetched &fetched, const Picks &picks, uint4 bytes[4])
-{
-    unsigned turned[4][4];
+    constexpr int to_pitch = IS_NIBBLES ? TILE : pitch;
+    constexpr int to_side = IS_NIBBLES ? nibble_bytes : side_bytes;
+    const Job &job = loader.job;
+    if (!is_copying())
+        return;
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-        transpose(&fetched.at[4 * k], picks, turned[k]);
+    for (int side = 0; side < n_sides; side++) {
+        const int m = (side == 0 ? job.j : job.i) + copied_input();
+        if (side == 1 && job.i == job.j)
+            continue;
 #pragma unroll
-    for (int b = 0; b < 4; b++)
-        bytes[b] = {turned[0][b], turned[1][b], turned[2][b], turned[3][b]};
-}
-
-__device__ inline uint4
-high_nibbles(uint4 x, int shift)
-{
-    return {x.x << shift & 0xf0f0f0f0, x.y << shift & 0xf0f0f0f0, x.z << shift & 0xf0f0f0f0,
-            x.w << shift & 0xf0f0f0f0};
-}
-
-/* `slabs`: the thread's slab of a stage. */
-__device__ inline void
-store(const Fetched &fetched, const Source &source, const Picks &picks, char *slabs)
-{
-    const int order = order_of(source.word);
-    uint4 bytes[4];
-    transpose_slab(fetched, picks, bytes);
-#pragma unroll
-    for (int e = 0; e < word_inputs; e++) {
-        const int m = source.word * word_inputs + (e ^ order);
-#if IS_NIBBLES
-        store_input(slabs, source.side, m, high_nibbles(bytes[e], 0), high_nibbles(bytes[e], 4));
-#else
-        store_input(slabs, source.side, m, bytes[2 * e], bytes[2 * e + 1]);
-#endif
-    }
-}
-
-/* Fills the stages with the spectra of one job, from two sources in turn: those of both sides, or
- * those of even and odd steps. */
-__device__ inline void
-produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *unit, Turn &turn)
-{
-    const int thread = threadIdx.x % unit_producers;
-    const int n_steps = count_steps(piece, job);
-    const bool is_square = job.i == job.j, has_two = takes_turns && !is_square;
-    const bool is_busy = takes_turns || thread < (is_square ? 1 : 2) * side_producers;
-    const int side = takes_turns ? 0 : thread / side_producers;
-    const int n = has_two ? 2 * n_steps : n_steps, apart = has_two ? 1 : 2;
-    const Picks picks = make_picks(thread % n_words);
-    char *slabs = unit + thread / n_words % n_slabs * slab_bytes;
-    Source sources[2] = {make_source(piece, job, thread, side, 0),
-                         make_source(piece, job, thread, has_two ? 1 : side, has_two ? 0 : 1)};
-    Fetched ahead[n_ahead];
-#pragma unroll
-    for (int k = 0; k < n_ahead; k++)
-        if (k < n && is_busy)
-            fetch(piece, sources[k % 2], apart, ahead[k]);
-    for (int at = 0; at < n; at += 2 * n_ahead) {
-#pragma unroll
-        for (int k = 0; k < 2 * n_ahead; k++) {
-            if (at + k >= n)
-                break;
-            if (k % 2 == 0 || !has_two)
-                ct_phases_wait(&barriers.empty[turn.stage], turn.parity ^ 1);
-            if (is_busy)
-                store(ahead[k % n_ahead], sources[k % 2], picks, slabs + turn.stage * stage_bytes);
-            if (at + k + n_ahead < n && is_busy)
-                fetch(piece, sources[(k + n_ahead) % 2], apart, ahead[k % n_ahead]);
-            if (k % 2 == 1 || !has_two) {
-                ct_wgmma_publish();
-                __syncwarp();
-                if (threadIdx.x % 32 == 0)
-                    ct_phases_arrive(&barriers.full[turn.stage]);
-                advance(turn);
+        for (int first = 0; first < DEPTH; first += warp_step) {
+            int t = first + copied_spectrum();
+            char *to = unit + (IS_NIBBLES ? nibbles_at : 0) + side * to_side + t * to_pitch +
+                       copied_input() * (int)sizeof(INPUT);
+            t += loader.step * DEPTH;
+            if (piece.width < 16) {
+#pragma unroll 1
+                for (int k = 0; k < n_copies; k++, t += n_at_once, to += n_at_once * to_pitch)
+                    copy(piece, job, to, m, t);
+                continue;
             }
+            const char *from = job.voltages + t * piece.from_time + m * (int)sizeof(INPUT);
+#pragma unroll
+            for (int k = 0; k < n_copies; k++, t += n_at_once, from += n_at_once * piece.from_time)
+                ct_cp_async16_zfill(to + k * n_at_once * to_pitch, from,
+                                    t < job.n && m < n_inputs ? 16 : 0);
         }
     }
+}
+
+#if IS_NIBBLES
+/* The nibbles of 4 inputs as 8 bytes. */
+__device__ inline void
+expand_word(unsigned x, unsigned &first, unsigned &second)
+{
+    const unsigned re = x & 0xf0f0f0f0, im = x << 4 & 0xf0f0f0f0;
+    first = pick_bytes(re, im, 0x5140);
+    second = pick_bytes(re, im, 0x7362);
+}
+
+/* Expands what this thread has copied. */
+__device__ inline void
+expand(char *unit)
+{
+    if (!is_copying())
+        return;
+    const char *from = unit + nibbles_at + copied_spectrum() * TILE + copied_input();
+    char *to = unit + copied_spectrum() * pitch + 2 * copied_input();
+#pragma unroll 1
+    for (int k = 0; k < n_sides * n_step_copies; k++) {
+        const int side = k / n_step_copies,
+                  t = k % n_step_copies / n_copies * warp_step + k % n_copies * n_at_once;
+        const uint4 x = *(const uint4 *)(from + side * nibble_bytes + t * TILE);
+        uint4 bytes[2];
+        expand_word(x.x, bytes[0].x, bytes[0].y);
+        expand_word(x.y, bytes[0].z, bytes[0].w);
+        expand_word(x.z, bytes[1].x, bytes[1].y);
+        expand_word(x.w, bytes[1].z, bytes[1].w);
+        uint4 *at = (uint4 *)(to + side * side_bytes + t * pitch);
+        at[0] = bytes[0];
+        at[1] = bytes[1];
+    }
+}
+#endif
+
+/* Makes the matrices of the columns from the warp's spectra. */
+__device__ inline void
+make_matrices(char *unit)
+{
+    const int lane = threadIdx.x % 32;
+    const char *from = unit + (warp_spectrum() + lane % 8) * pitch + lane / 8 * 16;
+    char *to = unit + matrices_at + warp_spectrum() / piece_spectra * slab_bytes + lane * 16;
+#pragma unroll
+    for (int t = 0; t < DEPTH; t += warp_step)
+#pragma unroll
+        for (int p = 0; p < TILE / 8; p += 4) {
+            char *at = to + t / piece_spectra * slab_bytes +
+                       (p / group_pieces * 2 * group_pieces + p % group_pieces) * piece_bytes;
+            unsigned plain[4], turned[4];
+            ct_ldmatrix4_transposed(plain, from + t * pitch + p * 16);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                turned[k] = pick_bytes(plain[k], 0, 0x2301) ^ 0x00ff00ff;
+            ct_stmatrix4(plain, at);
+            ct_stmatrix4(turned, at + group_pieces * piece_bytes);
+        }
+}
+
+/* Completes a stage whose copies have been waited for. */
+__device__ inline void
+complete(Barriers &barriers, char *unit, int stage)
+{
+    char *here = unit + stage * stage_bytes;
+#if IS_NIBBLES
+    expand(here);
+#endif
+    __syncwarp();
+    make_matrices(here);
+    ct_wgmma_publish();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        ct_phases_arrive(&barriers.full[stage]);
+}
+
+__device__ inline void
+run_producers(const CorrelatePiece &piece, Barriers &barriers, char *stages)
+{
+    const int thread = threadIdx.x - n_consumers, team = thread / 128 % n_teams;
+    const int u = n_units == 1 ? 0 : thread / unit_producers;
+    char *unit = stages + u * unit_bytes;
+    Loader loader = {};
+    int stage = team, n_loaded = 0;
+    for (int k = 0; find_step(piece, loader, u); k++, loader.step++, advance(loader.turn)) {
+        if (k % n_teams != team)
+            continue;
+        ct_phases_wait(&barriers.empty[loader.turn.stage], loader.turn.parity ^ 1);
+        load(piece, loader, unit + loader.turn.stage * stage_bytes);
+        ct_cp_async_commit();
+        if (n_loaded < n_ahead) {
+            n_loaded++;
+            continue;
+        }
+        ct_cp_async_wait<n_ahead>();
+        complete(barriers, unit, stage);
+        stage = (stage + n_teams) % STAGES;
+    }
+    ct_cp_async_wait<0>();
+    for (; n_loaded > 0; n_loaded--, stage = (stage + n_teams) % STAGES)
+        complete(barriers, unit, stage);
 }
 
 /* ---- consumers ---- */
 
-/* Sums of im V, then re V, of each group of columns, as ct_wgmma_s8 has them; and a thread's share
- * of Σ re_i. */
-constexpr int n_sums = group / 2;
-constexpr bool is_cf32 = sizeof(OUTPUT) == sizeof(ct_cf32);
+/* The sums of a thread, as ct_wgmma_s8 has them: for each group of columns of re V, then of im V;
+ * and its share of Σ re_i. */
+constexpr int n_sums = TILE, n_group_sums = group / 2;
+/* The depth of a product in spectra. */
+constexpr int product_spectra = 16;
+constexpr int n_products = DEPTH / product_spectra;
 
 struct Products {
-    int at[n_groups][2 * n_sums];
+    int at[n_sums];
     int rows[2];
 };
 
-/* Multiplies the spectra of a stage by a group of columns. Both matrices: re. */
-__device__ inline void
-multiply(uint64 rows, uint64 columns, int sums[2 * n_sums])
+/* Where the sum of a thread's row h and column 8 block + x is: re V, and im V. */
+__device__ inline int
+re_at(int block, int h, int x)
 {
-#pragma unroll
-    for (int s = 0; s < n_slabs; s += 2) {
-        const uint64 re = ct_wgmma_further(rows, s * slab_bytes);
-        const uint64 plain = ct_wgmma_further(columns, s * slab_bytes);
-        ct_wgmma_s8<2 * group>(sums, re, ct_wgmma_further(plain, -matrix_bytes));
-        ct_wgmma_s8<2 * group>(sums, ct_wgmma_further(re, matrix_bytes), plain);
-    }
+    return block / group_pieces * 2 * n_group_sums + block % group_pieces * 4 + 2 * h + x;
 }
 
-/* Adds up re_i: a thread those of two rows and, of every 4 slabs, one. */
-__device__ inline void
-add_rows(const char *re, Products &products)
+__device__ inline int
+im_at(int block, int h, int x)
 {
-    const int lane = threadIdx.x % 32;
-    const char *from = re + lane % 8 * slab + lane / 8 * slab_bytes;
-#pragma unroll
-    for (int s = 0; s < n_slabs; s += 4)
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const uint4 x = *(const uint4 *)(from + s * slab_bytes + h * piece_bytes);
-            products.rows[h] =
-                add_bytes(x.x, add_bytes(x.y, add_bytes(x.z, add_bytes(x.w, products.rows[h]))));
-        }
+    return re_at(block, h, x) + n_group_sums;
 }
 
-/* Σ re_i of the rows of the thread's sums. */
+__device__ inline ct_ci32
+find_sum(const Products &products, int block, int h, int x)
+{
+    return {products.at[re_at(block, h, x)], products.at[im_at(block, h, x)] + products.rows[h]};
+}
+
+/* The rows of a stage in the registers of a thread. */
+struct Rows {
+    unsigned at[n_products][4];
+};
+
+__device__ inline void
+add_rows(const Rows &rows, Products &products)
+{
+#pragma unroll
+    for (int k = 0; k < n_products; k++)
+#pragma unroll
+        for (int r = 0; r < 4; r++)
+            products.rows[r % 2] = add_even_bytes(rows.at[k][r], products.rows[r % 2]);
+}
+
+/* Adds up Σ re_i over the threads that share rows. */
 __device__ inline void
 share_rows(Products &products)
 {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        products.rows[h] += __shfl_xor_sync(~0u, products.rows[h], 8);
-        products.rows[h] += __shfl_xor_sync(~0u, products.rows[h], 16);
-        products.rows[h] = __shfl_sync(~0u, products.rows[h], threadIdx.x % 32 / 4);
+        products.rows[h] += __shfl_xor_sync(~0u, products.rows[h], 1);
+        products.rows[h] += __shfl_xor_sync(~0u, products.rows[h], 2);
     }
 }
 
@@ -379,40 +393,52 @@ release(Barriers &barriers, int stage)
         ct_phases_arrive(&barriers.empty[stage]);
 }
 
-/* Multiplies the spectra of one job. `rows`, `columns`: the first re of the warpgroup and of the
- * unit in the first stage; `needs_all`: all groups of columns, not only the first. */
+/* Starts the products of a stage. `from`: the thread's row of the first matrices of the rows.
+ * `needs_all`: all columns, not only those of the first group. */
 template <bool needs_all>
 __device__ inline void
-consume(int n_steps, Barriers &barriers, const char *columns, const char *rows, Turn &turn,
+multiply(const char *from, uint64 columns, Rows &rows, Products &products)
+{
+#pragma unroll
+    for (int k = 0; k < n_products; k++)
+        ct_ldmatrix4_transposed(rows.at[k], from + k * product_spectra * pitch);
+    ct_wgmma_begin();
+#pragma unroll
+    for (int k = 0; k < n_products; k++)
+#pragma unroll
+        for (int g = 0; g < (needs_all ? n_groups : 1); g++)
+            ct_wgmma_s8<2 * group>(
+                products.at + 2 * g * n_group_sums, rows.at[k],
+                ct_wgmma_further(columns, k * product_spectra / piece_spectra * slab_bytes +
+                                              g * 2 * group_pieces * piece_bytes));
+    ct_wgmma_commit();
+}
+
+/* Multiplies the spectra of one job. `side`, `row`: of the warp's rows. While one warpgroup waits
+ * for its products and reads the next rows, tensor cores have those of the other. */
+template <bool needs_all>
+__device__ inline void
+consume(int n_steps, Barriers &barriers, const char *unit, int side, int row, Turn &turn,
         Products &products)
 {
-    const char *warp_rows = rows + threadIdx.x % 128 / 32 * 2 * piece_bytes;
-    const uint64 first_columns = ct_wgmma_matrix(columns, slab_bytes, piece_bytes);
-    const uint64 first_rows = ct_wgmma_matrix(rows, slab_bytes, piece_bytes);
-    int last = -1;
-    for (int step = 0; step < n_steps; step++) {
+    const int lane = threadIdx.x % 32;
+    const char *from =
+        unit + side * side_bytes + (lane % 8 + lane / 16 * 8) * pitch + 2 * row + lane / 8 % 2 * 16;
+    const uint64 columns = ct_wgmma_matrix(unit + matrices_at, slab_bytes, piece_bytes);
+    Rows rows;
+    products.rows[0] = products.rows[1] = 0;
+    for (int step = 0; step < n_steps; step++, advance(turn)) {
         const int offset = turn.stage * stage_bytes;
         ct_phases_wait(&barriers.full[turn.stage], turn.parity);
-        ct_wgmma_begin();
-        const uint64 now = ct_wgmma_further(first_rows, offset);
-        multiply(now, ct_wgmma_further(first_columns, offset), products.at[0]);
-        if (n_groups == 2 && needs_all)
-            multiply(now, ct_wgmma_further(first_columns, offset + 3 * matrix_bytes),
-                     products.at[n_groups - 1]);
-        ct_wgmma_commit();
-        add_rows(warp_rows + offset, products);
-        ct_wgmma_wait<1>();
-        if (last >= 0)
-            release(barriers, last);
-        last = turn.stage;
-        advance(turn);
+        multiply<needs_all>(from + offset, ct_wgmma_further(columns, offset), rows, products);
+        add_rows(rows, products);
+        ct_wgmma_wait<0>();
+        release(barriers, turn.stage);
     }
-    ct_wgmma_wait<0>();
-    if (last >= 0)
-        release(barriers, last);
 #pragma unroll
-    for (int k = 0; k < n_groups * 2 * n_sums; k++)
-        ct_keep(products.at[k / (2 * n_sums)][k % (2 * n_sums)]);
+    for (int k = 0; k < n_sums; k++)
+        ct_keep(products.at[k]);
+    share_rows(products);
 }
 
 /* Passes the stages of a job of which this warpgroup needs nothing. */
@@ -425,14 +451,54 @@ skip(int n_steps, Barriers &barriers, Turn &turn)
     }
 }
 
-/* The sums of input `row` + 8 h of the warp times two neighbours, column + 8 block and the next, as
- * (re, im, re, im). */
+/* ---- the ends of jobs ---- */
+
+constexpr bool is_cf32 = sizeof(OUTPUT) == sizeof(ct_cf32);
+
+/* The place in open sums, or in parts, of a thread's pair in the first block and group of rows;
+ * threads of a warp have neighbouring places. `row`: the warp's first. */
+constexpr int block_elements = SQUARE * SQUARE, row_elements = TILE * SQUARE;
+
+static_assert(SQUARE == 8, "as the sums of a warp");
+
+__device__ inline int4 *
+place_pairs(ct_ci32 *tile, int row)
+{
+    return (int4 *)(tile + element_at(row, 0)) + threadIdx.x % 32;
+}
+
+__device__ inline int4 *
+place_pair(int4 *first, int block, int h)
+{
+    return first + (block * block_elements + h * row_elements) / 2;
+}
+
+/* Begins with the sums of as many blocks, or with zero. Without branches: ptxas lets products wait
+ * for one another where others than they write their registers. */
+__device__ inline void
+load_pairs(int4 *first, int n_blocks, Products &products)
+{
+    products = {};
+#pragma unroll
+    for (int block = 0; block < TILE / 8; block++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int4 pair = {0, 0, 0, 0};
+            if (block < n_blocks)
+                pair = *place_pair(first, block, h);
+            products.at[re_at(block, h, 0)] = pair.x;
+            products.at[im_at(block, h, 0)] = pair.y;
+            products.at[re_at(block, h, 1)] = pair.z;
+            products.at[im_at(block, h, 1)] = pair.w;
+        }
+}
+
+/* The sums of row h and two neighbours, (re, im, re, im). */
 __device__ inline int4
 find_pair(const Products &products, int block, int h)
 {
-    const int *im = &products.at[block * 8 / group][block * 8 % group / 2 + 2 * h],
-              *re = im + n_sums;
-    return {re[0], im[0] + products.rows[h], re[1], im[1] + products.rows[h]};
+    const ct_ci32 first = find_sum(products, block, h, 0), second = find_sum(products, block, h, 1);
+    return {first.re, first.im, second.re, second.im};
 }
 
 __device__ inline float4
@@ -461,17 +527,32 @@ write_rounded(const CorrelatePiece &piece, const Job &job, int64 offset, int row
     }
 }
 
-/* Ends the range of a job. `first_row`: of the warpgroup. */
+/* Stores sums as parts, or until the integration goes on. */
 __device__ inline void
-finish(const CorrelatePiece &piece, const Job &job, int64 offset, int first_row, Products &products)
+store_pairs(int4 *first, int n_blocks, const Products &products)
 {
-    const int lane = threadIdx.x % 32, warp_row = threadIdx.x % 128 / 32 * 16;
-    const int row = first_row + warp_row + lane / 4, column = lane % 4 * 2;
-    share_rows(products);
-    if (warp_row >= group)
+#pragma unroll
+    for (int block = 0; block < TILE / 8; block++)
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+            if (block < n_blocks)
+                *place_pair(first, block, h) = find_pair(products, block, h);
+}
+
+/* Ends the range of a job. `warp_row`: the warp's first. */
+__device__ inline void
+finish(const CorrelatePiece &piece, const Job &job, int64 offset, int warp_row, int n_blocks,
+       const Products &products)
+{
+    const int lane = threadIdx.x % 32;
+    const int row = warp_row + lane / 4, column = lane % 4 * 2;
+    const bool due = is_due(piece, job.range);
+    if (piece.parts || (!due && piece.keeps_open)) {
+        ct_ci32 *tile = piece.parts ? (ct_ci32 *)piece.parts + part_of(job) : open_of(piece, job);
+        store_pairs(place_pairs(tile, warp_row), n_blocks, products);
         return;
-    if (is_cf32 && N_POLS == 2 && piece.are_packed && !piece.parts && job.range.position == 0 &&
-        is_due(piece, job.range)) {
+    }
+    if (is_cf32 && N_POLS == 2 && piece.are_packed && due && !piece.adds_sums) {
         write_rounded(piece, job, offset, row, column, products);
         return;
     }
@@ -479,7 +560,9 @@ finish(const CorrelatePiece &piece, const Job &job, int64 offset, int first_row,
     for (int block = 0; block < TILE / 8; block++)
 #pragma unroll
         for (int h = 0; h < 2; h++)
-            finish_pair(piece, job, row + 8 * h, column + 8 * block, find_pair(products, block, h));
+            if (block < n_blocks)
+                finish_pair(piece, job, row + 8 * h, column + 8 * block,
+                            find_pair(products, block, h));
 }
 
 /* ---- the kernel ---- */
@@ -499,38 +582,31 @@ run_consumers(const CorrelatePiece &piece, Job *jobs, int64 *offsets, Barriers &
         const unsigned k = find_turn(round);
         if (k * n_units >= count_jobs(piece))
             continue;
-        Products products = {};
         __syncwarp();
         if (threadIdx.x % 32 == 0) {
             job = find_job(piece, k * n_units + u);
             offset = job.visibilities - (const char *)piece.visibilities;
         }
         __syncwarp();
-        const bool is_square = job.i == job.j;
-        const int n_steps = count_steps(piece, job);
-        const char *columns = unit + place_of(0, 0), *rows = unit + place_of(is_square ? 0 : 1, g);
-        if (!job.is_there || job.i + g * group >= n_inputs) {
+        const bool is_square = job.i == job.j, is_above = is_square && n_groups == 2 && g == 0;
+        const int n_steps = count_steps(piece, job), first = g * group;
+        if (!job.is_there || job.i + first >= n_inputs) {
             skip(n_steps, barriers, turn);
             continue;
         }
-        if (is_square && g == 0)
-            consume<false>(n_steps, barriers, columns, rows, turn, products);
+        const int n_blocks = (is_above ? group : TILE) / 8;
+        /* Tiles of 32 inputs are half of the rows of a warpgroup. */
+        const int warp_row = threadIdx.x % 128 / 32 * 16, row = first + warp_row % group;
+        const bool has_rows = warp_row < group;
+        Products products;
+        load_pairs(place_pairs(open_of(piece, job), row), goes_on(piece) && has_rows ? n_blocks : 0,
+                   products);
+        if (is_above)
+            consume<false>(n_steps, barriers, unit, is_square ? 0 : 1, row, turn, products);
         else
-            consume<true>(n_steps, barriers, columns, rows, turn, products);
-        finish(piece, job, offset, g * group, products);
-    }
-}
-
-__device__ inline void
-run_producers(const CorrelatePiece &piece, Barriers &barriers, char *stages)
-{
-    const int u = n_units == 1 ? 0 : (threadIdx.x - n_consumers) / unit_producers;
-    Turn turn = {0, 0};
-    for (unsigned round = 0; round < count_rounds(piece); round++) {
-        const unsigned k = find_turn(round);
-        if (k * n_units < count_jobs(piece))
-            produce(piece, find_job(piece, k * n_units + u), barriers, stages + u * unit_bytes,
-                    turn);
+            consume<true>(n_steps, barriers, unit, is_square ? 0 : 1, row, turn, products);
+        if (has_rows)
+            finish(piece, job, offset, row, n_blocks, products);
     }
 }
 
@@ -544,7 +620,7 @@ __launch_bounds__(n_threads, 1) correlate_wgmma(const CorrelatePiece piece)
 
     if (threadIdx.x == 0)
         for (int s = 0; s < STAGES; s++) {
-            ct_phases_begin(&barriers.full[s], n_producers / 32);
+            ct_phases_begin(&barriers.full[s], n_producers / n_teams / 32);
             ct_phases_begin(&barriers.empty[s], n_consumers / 32);
         }
     __syncthreads();

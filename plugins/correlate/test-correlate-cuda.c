@@ -474,6 +474,9 @@ test_large(void)
         {CT_CI8, CT_CI64, 70, 70, 1, 131, 0, IN, OUT},
         {CT_CI8, CT_CF64, 40, 33, 1, 66, 2, IN, "time channel pol' pol baseline"},
         {CT_CI4, CT_CF32, 70, 64, 1, 72, 2, IN, OUT},
+        {CT_CI8, CT_CF32, 300, 170, 1, 63, 2, IN, OUT},
+        {CT_CI8, CT_CI64, 70, 50, 2, 123, 2, IN, OUT},
+        {CT_CI4, CT_CF32, 300, 200, 1, 124, 2, IN, OUT},
         {CT_CF32, CT_CF32, 140, 130, 1, 66, 2, IN, OUT},
         {CT_CF32, CT_CF64, 60, 50, 1, 40, 2, IN, OUT},
     };
@@ -534,6 +537,28 @@ test_extreme(void)
                           .axes = IN,
                           .to = OUT,
                           .extreme = TRUE};
+        check(&one, random);
+    }
+}
+
+/* Firings so short that integrations are not split: what these keep goes on in 32 bits until it may
+ * no longer fit, for products of warps and of warpgroups. */
+static void
+test_carried(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(12);
+    for (guint i = 0; i < 2; i++) {
+        const Case one = {.type = CT_CI8,
+                          .output = CT_CI64,
+                          .n_spectra = 74000,
+                          .integration = 70000,
+                          .n_channels = 1,
+                          .n_stations = (const gint64[]){2, 9}[i],
+                          .n_pols = 2,
+                          .axes = IN,
+                          .to = OUT,
+                          .extreme = TRUE,
+                          .most_per_firing = 256};
         check(&one, random);
     }
 }
@@ -665,6 +690,7 @@ main(int argc, char *argv[])
     g_test_add_func("/correlate/cuda/layouts", test_layouts);
     g_test_add_func("/correlate/cuda/beams", test_beams);
     g_test_add_func("/correlate/cuda/extreme", test_extreme);
+    g_test_add_func("/correlate/cuda/carried", test_carried);
     g_test_add_func("/correlate/cuda/integrations", test_integrations);
     g_test_add_func("/correlate/cuda/weights", test_weights);
     g_test_add_func("/correlate/cuda/tunings", test_tunings);

@@ -209,7 +209,7 @@ check_correlates(GpuBench *bench)
         if (has_warpgroups &&
             (g_str_equal(cases[i].type, "ci8") || g_str_equal(cases[i].type, "ci4")))
             check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration,
-                            "warps=4", 0);
+                            "warps=1", 0);
     }
 }
 

@@ -313,6 +313,13 @@ CT_LDMATRIX(ct_ldmatrix2, 2, false)
 CT_LDMATRIX(ct_ldmatrix4_transposed, 4, true)
 CT_LDMATRIX(ct_ldmatrix2_transposed, 2, true)
 
+/* ---- prefetch ---- */
+
+inline void
+ct_prefetch(const void *)
+{
+}
+
 /* ---- copies to shared memory ---- */
 
 #define CT_CP_ASYNC(size)                                                                          \

@@ -40,9 +40,9 @@ static const struct {
      "__shared__ unsigned long long b;\nif (threadIdx.x == 0)\n ct_phases_begin(&b, 65);\n"
      "__syncthreads();\nct_phases_arrive(&b);\nct_phases_wait(&b, 0);",
      "*test.cu:8: k*waits for the end of a phase that never comes*", NULL},
-    {"product", "int d[32] = {};\nct_wgmma_s8<64>(d, 0, 0);",
+    {"product", "int d[32] = {};\nct_wgmma_s8<64>(d, 0ull, 0ull);",
      "*test.cu:4: k*a product of a warpgroup has no ct_wgmma_begin*", NULL},
-    {"no-wait", "int d[32] = {};\nct_wgmma_begin();\nct_wgmma_s8<64>(d, 0, 0);\nct_wgmma_commit();",
+    {"no-wait", "int d[32] = {};\nct_wgmma_begin();\nct_wgmma_s8<64>(d, 0ull, 0ull);\nct_wgmma_commit();",
      "*a thread ends before its products*", NULL},
     {"nowhere", "((volatile int *)16)[threadIdx.x] = 1;",
      "*k, block (0 0 0), thread (0 0 0): nothing can be accessed at 0x10*",
