@@ -170,5 +170,5 @@ static const CtStage beamform = {
     .accuracy_rule = "2 S u Σ|w||x| of S stations, u = 2⁻²⁴; 5 S u Σ|w||x| with weights as cf16",
 };
 
-CT_STAGE_PLUGIN("beamform", beamform, &ct_beamform_cuda, CT_ISA_VARIANTS(ct_beamform_cpu),
-                &ct_beamform_reference);
+CT_STAGE_PLUGIN("beamform", beamform, &ct_beamform_mma_cuda, &ct_beamform_cuda,
+                CT_ISA_VARIANTS(ct_beamform_cpu), &ct_beamform_reference);

@@ -74,5 +74,5 @@ gboolean ct_beamform_advance(gpointer state, CtAdvance *advance, GError **error)
 gboolean ct_beamform_work(gpointer state, const CtWork *work, GError **error);
 void ct_beamform_finish(gpointer state);
 
-extern const CtVariant ct_beamform_reference, ct_beamform_cuda;
+extern const CtVariant ct_beamform_reference, ct_beamform_cuda, ct_beamform_mma_cuda;
 extern const CtVariant ct_beamform_cpu_baseline, ct_beamform_cpu_avx2, ct_beamform_cpu_avx512;
