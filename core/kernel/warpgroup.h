@@ -79,6 +79,10 @@ ct_registers_give()
  *
  *   d[4 c + 2 h + x]   row 16 w + 8 h + g, column 8 c + 2 t + x
  *
+ * a may be in registers instead: bytes k of a[2 e + h] are those 16 e + 4 t + k of row 16 w + 8 h +
+ * g, as ct_ldmatrix4_transposed gives them, and stay until the products have been waited for. With
+ * 256 columns, a kernel has at most 384 threads.
+ *
  * All threads of the warpgroup call together, in this order:
  *
  *   ct_wgmma_begin          after they have written d, or have seen another write the matrices
@@ -139,30 +143,41 @@ ct_wgmma_wait()
         "+r"(d[i + 6]), "+r"(d[i + 7])
 #define CT_D32(i) CT_D8(i), CT_D8(i + 8), CT_D8(i + 16), CT_D8(i + 24)
 
-/* Column counts n, the registers' names, those of the descriptors and a 1, and the operands. */
+/* Column counts n, the registers' names, those of the descriptors and a 1, those of four registers
+ * of a, the descriptor of b and a 1, and the operands. */
 #define CT_WGMMA(each)                                                                             \
-    each(64, CT_TEN() CT_TEN(1) CT_TEN(2) "%30, %31", "%32, %33", "%34", CT_D32(0))                \
+    each(64, CT_TEN() CT_TEN(1) CT_TEN(2) "%30, %31", "%32, %33", "%34", "%32, %33, %34, %35",     \
+         "%36", "%37", CT_D32(0))                                                                  \
         each(128, CT_TEN() CT_TEN(1) CT_TEN(2) CT_TEN(3) CT_TEN(4) CT_TEN(5) "%60, %61, %62, %63", \
-             "%64, %65", "%66", CT_D32(0), CT_D32(32))                                             \
+             "%64, %65", "%66", "%64, %65, %66, %67", "%68", "%69", CT_D32(0), CT_D32(32))         \
             each(256,                                                                              \
                  CT_TEN() CT_TEN(1) CT_TEN(2) CT_TEN(3) CT_TEN(4) CT_TEN(5) CT_TEN(6) CT_TEN(7)    \
                      CT_TEN(8) CT_TEN(9) CT_TEN(10)                                                \
                          CT_TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127",              \
-                 "%128, %129", "%130", CT_D32(0), CT_D32(32), CT_D32(64), CT_D32(96))
+                 "%128, %129", "%130", "%128, %129, %130, %131", "%132", "%133", CT_D32(0),        \
+                 CT_D32(32), CT_D32(64), CT_D32(96))
 
 template <int n> __device__ void ct_wgmma_s8(int *d, uint64 a, uint64 b);
+template <int n> __device__ void ct_wgmma_s8(int *d, const unsigned a[4], uint64 b);
 
-#define CT_DEFINE_WGMMA(n, registers, descriptors, adds, ...)                                      \
+#define CT_DEFINE_WGMMA(n, registers, descriptors, adds, four, b_of_four, adds_of_four, ...)       \
     template <> __device__ inline void ct_wgmma_s8<n>(int *d, uint64 a, uint64 b)                  \
     {                                                                                              \
-        asm volatile("{\n"                                                                         \
-                     ".reg .pred adds;\n"                                                          \
-                     "setp.ne.b32 adds, " adds ", 0;\n"                                            \
-                     "wgmma.mma_async.sync.aligned.m64n" #n "k32.s32.s8.s8 {" registers            \
-                     "}, " descriptors ", adds;\n"                                                 \
-                     "}"                                                                           \
+        asm volatile(CT_WGMMA_TEXT(n, registers, descriptors, adds)                                \
                      : __VA_ARGS__                                                                 \
                      : "l"(a), "l"(b), "n"(1));                                                    \
+    }                                                                                              \
+    template <> __device__ inline void ct_wgmma_s8<n>(int *d, const unsigned a[4], uint64 b)       \
+    {                                                                                              \
+        asm volatile(CT_WGMMA_TEXT(n, registers, "{" four "}, " b_of_four, adds_of_four)           \
+                     : __VA_ARGS__                                                                 \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(1));                \
     }
+#define CT_WGMMA_TEXT(n, registers, factors, adds)                                                 \
+    "{\n"                                                                                          \
+    ".reg .pred adds;\n"                                                                           \
+    "setp.ne.b32 adds, " adds ", 0;\n"                                                             \
+    "wgmma.mma_async.sync.aligned.m64n" #n "k32.s32.s8.s8 {" registers "}, " factors ", adds;\n"   \
+    "}"
 CT_WGMMA(CT_DEFINE_WGMMA)
 #endif

@@ -78,7 +78,7 @@ typedef struct {
 /* An operation that has not been waited for. */
 typedef struct {
     void (*run)(const void *arguments);
-    guint64 arguments[4];
+    guint64 arguments[10];
     unsigned group;
 } Deferred;
 

@@ -76,34 +76,84 @@ ct_matrix_element(unsigned long long matrix, unsigned row, unsigned k)
            row / 8 * to_rows + row % 8 * 16 + k % 16;
 }
 
-/* The elements of a thread. Sums wrap around. */
+/* The thread's place in its warpgroup. */
+inline unsigned
+ct_warpgroup_lane()
+{
+    const CtIndex &thread = ct_lane()->thread, &block = ct_lane()->block_length;
+    return ((thread.z * block.y + thread.y) * block.x + thread.x) % 128;
+}
+
+/* The elements of a thread, of its rows. Sums wrap around. */
 template <int n>
 inline void
-ct_multiply_matrices(const void *arguments)
+ct_multiply_rows(int *d, const signed char a[2][32], unsigned long long matrix)
 {
-    const auto &product = *(const CtWarpgroupProduct *)arguments;
-    const CtIndex &thread = ct_lane()->thread, &block = ct_lane()->block_length;
-    const unsigned l = ((thread.z * block.y + thread.y) * block.x + thread.x) % 128;
-    const unsigned first = l / 32 * 16 + l % 32 / 4;
-    signed char a[2][32];
-    for (unsigned h = 0; h < 2; h++)
-        for (unsigned k = 0; k < 32; k += 16)
-            memcpy(a[h] + k, ct_matrix_element(product.a, first + 8 * h, k), 16);
+    const unsigned l = ct_warpgroup_lane();
     for (unsigned c = 0; c < n; c += 8)
         for (unsigned x = 0; x < 2; x++) {
             int sums[2] = {0, 0};
             for (unsigned k = 0; k < 32; k += 16) {
-                const signed char *b = ct_matrix_element(product.b, c + l % 4 * 2 + x, k);
+                const signed char *b = ct_matrix_element(matrix, c + l % 4 * 2 + x, k);
                 for (unsigned e = 0; e < 16; e++) {
                     sums[0] += a[0][k + e] * b[e];
                     sums[1] += a[1][k + e] * b[e];
                 }
             }
             for (unsigned h = 0; h < 2; h++) {
-                int *d = &product.d[c / 2 + 2 * h + x];
-                *d = (int)((unsigned)*d + (unsigned)sums[h]);
+                int *sum = &d[c / 2 + 2 * h + x];
+                *sum = (int)((unsigned)*sum + (unsigned)sums[h]);
             }
         }
+}
+
+template <int n>
+inline void
+ct_multiply_matrices(const void *arguments)
+{
+    const auto &product = *(const CtWarpgroupProduct *)arguments;
+    const unsigned l = ct_warpgroup_lane(), first = l / 32 * 16 + l % 32 / 4;
+    signed char a[2][32];
+    for (unsigned h = 0; h < 2; h++)
+        for (unsigned k = 0; k < 32; k += 16)
+            memcpy(a[h] + k, ct_matrix_element(product.a, first + 8 * h, k), 16);
+    ct_multiply_rows<n>(product.d, a, product.b);
+}
+
+/* The rows of a thread, from the registers of the four threads that have them. */
+struct CtWarpgroupRows {
+    const unsigned *a;
+    signed char (*rows)[32];
+    const char *file;
+    int line;
+};
+
+inline void
+ct_gather_rows(void *const *arguments, unsigned mask)
+{
+    const auto &any = ct_of_lane<CtWarpgroupRows>(arguments, (unsigned)__builtin_ctz(mask));
+    if (mask != 0xffffffff)
+        ct_fail("ct_wgmma_s8 wants all 32 threads of a warp", any.file, any.line);
+    for (unsigned l = 0; l < CT_WARP; l++)
+        for (unsigned h = 0; h < 2; h++)
+            for (unsigned w = 0; w < 8; w++)
+                memcpy(ct_of_lane<CtWarpgroupRows>(arguments, l).rows[h] + 4 * w,
+                       &ct_of_lane<CtWarpgroupRows>(arguments, l / 4 * 4 + w % 4).a[w / 4 * 2 + h],
+                       4);
+}
+
+struct CtRowsProduct {
+    int *d;
+    unsigned long long b;
+    signed char rows[2][32];
+};
+
+template <int n>
+inline void
+ct_multiply_registers(const void *arguments)
+{
+    const auto &product = *(const CtRowsProduct *)arguments;
+    ct_multiply_rows<n>(product.d, product.rows, product.b);
 }
 
 template <int n>
@@ -112,5 +162,16 @@ ct_wgmma_s8(int *d, unsigned long long a, unsigned long long b, CT_HERE)
 {
     const CtWarpgroupProduct product = {d, a, b};
     ct_lane()->services->defer(ct_lane(), ct_multiply_matrices<n>, &product, sizeof product, file,
+                               line);
+}
+
+template <int n>
+inline void
+ct_wgmma_s8(int *d, const unsigned a[4], unsigned long long b, CT_HERE)
+{
+    CtRowsProduct product = {d, b, {}};
+    CtWarpgroupRows rows = {a, product.rows, file, line};
+    ct_emulated_collective(0xffffffff, "ct_wgmma_s8", ct_gather_rows, rows, file, line);
+    ct_lane()->services->defer(ct_lane(), ct_multiply_registers<n>, &product, sizeof product, file,
                                line);
 }
