@@ -17,11 +17,19 @@ enum { X_WIDE = 1, Y_WIDE = 2 };
 
 /* ---- tiles ---- */
 
-enum { BEAMS, COLUMNS, N_TUNABLES };
+enum { BEAMS, COLUMNS, WIDTH, WARPS, N_TUNABLES };
 static const CtTunable tunables[] = {
     [BEAMS] = {"beams", CT_VALUES(0, 16, 32, 64, 128), 0, "of a tile; 0: by their number"},
     [COLUMNS] = {"columns", CT_VALUES(64, 128, 256), 128,
                  "times, or times and polarisations, of a tile"},
+    [WIDTH] =
+        {"width", CT_VALUES(0, 64), 0,
+         "columns of a warp in tiles of 64 beams and more; 0: 64 for ci8 weights and stations "
+         "innermost, otherwise 32"},
+    [WARPS] =
+        {"warps", CT_VALUES(0, 1, 4), 0,
+         "that multiply together; 4: the warpgroups of compute capability 9.0, for ci8 weights "
+         "and stations innermost, with tiles of 64 x 256; 0: those for more than 48 beams"},
     {NULL},
 };
 
@@ -31,21 +39,32 @@ typedef struct {
     guint depth;
     guint n_threads, n_blocks; /* of a block, of a multiprocessor */
     gsize shared_bytes;
+    gboolean has_warpgroups; /* by beamform-wgmma.cu */
 } Tile;
 
-/* The sums of a warp; the most of a thread are 128 numbers. */
+/* The sums of a warp, and the threads that a multiprocessor has registers for. */
 static const struct {
-    guint beams, warp_beams, warp_columns;
-} usual[] = {{128, 32, 64}, {64, 32, 64}, {32, 32, 32}, {16, 16, 32}};
+    guint beams, warp_beams, warp_columns, threads;
+} usual[] = {{128, 32, 64, 256}, {64, 32, 64, 256}, {32, 32, 32, 384}, {16, 16, 32, 512}};
 
-/* The registers of a multiprocessor, and those that a thread takes beside its sums. */
-#define REGISTERS       65536
-#define OTHER_REGISTERS 104
-#define MOST_BLOCKS     4
-#define MOST_THREADS    256
+/* Half as many sums of a thread, and twice as many threads. */
+#define NARROW_COLUMNS 32
+#define NARROW_THREADS 512
+
+#define MOST_BLOCKS  4
+#define MOST_THREADS 256 /* of a block */
+
+/* Tiles of warpgroups, as in beamform-wgmma.cu. */
+#define GROUP_BEAMS   64
+#define GROUP_COLUMNS 256
+#define GROUP_THREADS 384
+#define GROUP_STAGES  8
+#define GROUP_BYTES   (4 * (GROUP_COLUMNS * 16 + 32)) /* of a stage */
+#define ENOUGH_BEAMS  48
 
 /* The properties of a node that its tile depends on. */
 typedef struct {
+    guint architecture;
     gint64 n_beams;
     gboolean has_pol_weights; /* the two polarisations' columns have weights of their own */
     gboolean x_along;         /* columns are contiguous in the voltages */
@@ -76,9 +95,34 @@ count_shared(const Tile *tile, const Problem *problem)
     return 2 * (gsize)(voltages + weights);
 }
 
+static gboolean
+uses_warpgroups(const Problem *problem, const gint64 *tuning)
+{
+    const gboolean has_other_tile =
+        tuning[BEAMS] != 0 || tuning[COLUMNS] != 128 || tuning[WIDTH] != 0;
+    return problem->architecture == 90 && problem->weights_as == BEAMFORM_CI8 &&
+           !problem->x_along &&
+           (tuning[WARPS] == 4 ||
+            (tuning[WARPS] == 0 && problem->n_beams > ENOUGH_BEAMS && !has_other_tile));
+}
+
 static void
 find_tile(Tile *tile, const Problem *problem, const gint64 *tuning)
 {
+    if (uses_warpgroups(problem, tuning)) {
+        *tile = (Tile){
+            .beams = GROUP_BEAMS,
+            .columns = GROUP_COLUMNS,
+            .warp_beams = 8,
+            .warp_columns = GROUP_COLUMNS,
+            .depth = 32,
+            .n_threads = GROUP_THREADS,
+            .n_blocks = 1,
+            .shared_bytes = GROUP_STAGES * GROUP_BYTES,
+            .has_warpgroups = TRUE,
+        };
+        return;
+    }
     const guint i = choose_beams(problem, (guint)tuning[BEAMS]);
     *tile = (Tile){
         .beams = usual[i].beams,
@@ -87,30 +131,39 @@ find_tile(Tile *tile, const Problem *problem, const gint64 *tuning)
         .warp_columns = usual[i].warp_columns,
         .depth = problem->weights_as == BEAMFORM_CI8 ? 32 : 16,
     };
+    guint threads = usual[i].threads;
+    if (tuning[WIDTH] == 0 && tile->warp_columns > NARROW_COLUMNS &&
+        (problem->x_along || problem->weights_as != BEAMFORM_CI8)) {
+        tile->warp_columns = NARROW_COLUMNS;
+        threads = NARROW_THREADS;
+    }
     const guint warps_beams = tile->beams / tile->warp_beams;
     while (32 * warps_beams * (tile->columns / tile->warp_columns) > MOST_THREADS)
         tile->columns /= 2;
     tile->n_threads = 32 * warps_beams * (tile->columns / tile->warp_columns);
     tile->shared_bytes = count_shared(tile, problem);
-    const guint sums = 2 * tile->warp_beams * tile->warp_columns / 32;
-    tile->n_blocks =
-        CLAMP(REGISTERS / ((sums + OTHER_REGISTERS) * tile->n_threads), 1, MOST_BLOCKS);
+    tile->n_blocks = CLAMP(threads / tile->n_threads, 1, MOST_BLOCKS);
 }
 
-/* Whether weights differ between polarisations, and the order of the voltages, are not known yet;
- * they matter little. */
+/* Whether weights differ between polarisations, the order of the voltages, and the device are not
+ * known yet: orders and devices without warpgroups make `warps` trials of the same tile. */
 static gboolean
 differs(const CtNode *nodes, const gint64 *tuning)
 {
     const Problem problem = {
+        .architecture = 90,
         .n_beams = ct_stream_length(&nodes[0].outputs[0], "beam"),
         .weights_as = (int)ct_params_choice(nodes[0].params, "weights_as"),
     };
     Tile tile, usual_tile;
-    const gint64 chosen[N_TUNABLES] = {0, tuning[COLUMNS]};
+    const gint64 chosen[N_TUNABLES] = {0, tuning[COLUMNS], tuning[WIDTH], 1};
+    if (tuning[WARPS] != 0)
+        return problem.weights_as == BEAMFORM_CI8 && tuning[BEAMS] == 0 && tuning[COLUMNS] == 128 &&
+               tuning[WIDTH] == 0;
     find_tile(&tile, &problem, tuning);
     find_tile(&usual_tile, &problem, chosen);
-    if (tile.columns != tuning[COLUMNS])
+    if (tile.columns != tuning[COLUMNS] ||
+        (tuning[WIDTH] != 0 && tile.warp_columns != tuning[WIDTH]))
         return FALSE;
     /* A tile that is more than half empty is not worth a trial. */
     return tuning[BEAMS] == 0 || (tile.beams != usual_tile.beams &&
@@ -158,6 +211,7 @@ compile(const State *self, GError **error)
         {"WARP_COLUMNS", tile->warp_columns},
         {"DEPTH", tile->depth},
         {"N_BLOCKS", tile->n_blocks},
+        {"STAGES", GROUP_STAGES},
     };
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         ct_beamform_define(defines, numbers[i].name, numbers[i].value);
@@ -165,9 +219,11 @@ compile(const State *self, GError **error)
     g_ptr_array_add(defines, NULL);
     return ct_kernel_new(self->device,
                          &(CtKernelSpec){
-                             .name = "beamform_mma",
-                             .source = SOURCES "beamform-mma.cu",
-                             .headers = (const char *const[]){SOURCES "beamform-quantise.h", NULL},
+                             .name = tile->has_warpgroups ? "beamform_wgmma" : "beamform_mma",
+                             .source = tile->has_warpgroups ? SOURCES "beamform-wgmma.cu"
+                                                            : SOURCES "beamform-mma.cu",
+                             .headers = (const char *const[]){SOURCES "beamform-matrix.h",
+                                                              SOURCES "beamform-quantise.h", NULL},
                              .defines = (const char *const *)defines->pdata,
                              .shared_bytes = tile->shared_bytes,
                              .epilogue = self->epilogue,
@@ -175,9 +231,9 @@ compile(const State *self, GError **error)
                          error);
 }
 
-/* The number of blocks of threads for this many times. */
+/* The number of tiles for this many times. */
 static gint64
-count_blocks(const State *self, gint64 n_times)
+count_tiles(const State *self, gint64 n_times)
 {
     return self->columns.n_elements * (self->weights.n_rows / self->tile.beams) *
            ct_beamform_divide_up(n_times * self->columns.n_pols, self->tile.columns);
@@ -194,6 +250,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     const gboolean pol_last = (gint)prepare->inputs[0].layout.n_axes - 1 == beamform->from_pol;
     const Problem problem = {
+        .architecture = ct_device_info(self->device)->architecture,
         .n_beams = beamform->n_beams,
         .has_pol_weights = pol_last && beamform->n_pols == 2 && beamform->weights_have_pol,
         .x_along = beamform->from_time > beamform->from_station,
@@ -204,7 +261,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_beamform_weights_init(&self->weights, self->device, beamform, &fragments, error))
         return FALSE;
     ct_beamform_columns(&self->columns, beamform, prepare);
-    if (count_blocks(self, prepare->outputs[0].max_samples) > G_MAXINT) {
+    if (count_tiles(self, prepare->outputs[0].max_samples) > G_MAXINT) {
         g_set_error(
             error, CT_ERROR, CT_ERROR_SHAPE,
             "wants firings of at most %d tiles of %u × %u sums, but is given %" G_GINT64_FORMAT
@@ -266,8 +323,11 @@ work(gpointer state, const CtWork *work, GError **error)
     int n_tiles =
         (int)ct_beamform_divide_up(out->n_samples * self->columns.n_pols, self->tile.columns);
     gconstpointer x = in->data, y = out->data;
+    /* Blocks with warpgroups stay on their multiprocessor. */
+    const gint64 most =
+        self->tile.has_warpgroups ? ct_device_info(self->device)->n_multiprocessors : G_MAXINT;
     const CtLaunch launch = {
-        .grid = {(guint)count_blocks(self, out->n_samples), 1, 1},
+        .grid = {(guint)MIN(count_tiles(self, out->n_samples), most), 1, 1},
         .block = {self->tile.n_threads, 1, 1},
         .shared_bytes = self->tile.shared_bytes,
     };

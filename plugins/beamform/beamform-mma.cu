@@ -16,44 +16,13 @@
  * weights of half precision, voltages become half precision in registers, which is exact as well.
  *
  * In shared memory, a row is a column's parts of all stations, or a station's of all columns, as in
- * the voltages. Polarisations lie apart there (IS_SPLIT) if they have weights of their own, or if
- * rows are columns: then a thread has both of a beam and time all the same.
+ * the voltages.
  *
- * Compiled with
- *   WEIGHTS_AS IS_NIBBLES  how weights are quantised; 1: voltages are ci4
- *   N_STATIONS N_BEAMS ROWS N_STEPS  ROWS and N_STEPS: of the fragments; a step is a slab
- *   N_POLS              polarisations in the columns: 1 or 2
- *   POL_WEIGHTS         1: each of them has its own weights; POL_SETS: the sets between them
- *   N_AXES LENGTHS      the axes that pass through and are not columns
- *   X_ALONG             1: columns are contiguous, otherwise stations
- *   Y_PAIRS             1: two sums may be stored at once
- *   TILE_BEAMS TILE_COLUMNS WARP_BEAMS WARP_COLUMNS DEPTH N_BLOCKS  the tile */
-#include "beamform-quantise.h"
+ * Compiled with the definitions of beamform-matrix.h, and N_BLOCKS of a multiprocessor. */
+#include "beamform-matrix.h"
 
-#include <cornerturn/kit/epilogue-kernel.h>
-
-/* Bytes between neighbours; of weights, sets. */
-struct Strides {
-    int64 x_time, x_station, y_time, y_beam;
-    int64 x[N_AXES + 1], y[N_AXES + 1], w[N_AXES + 1];
-};
-
-static constexpr bool is_integer = WEIGHTS_AS == BEAMFORM_CI8;
-static constexpr bool is_split = N_POLS == 2 && (POL_WEIGHTS || !X_ALONG);
 static constexpr int warps_beams = TILE_BEAMS / WARP_BEAMS;
 static constexpr int n_threads = 32 * warps_beams * (TILE_COLUMNS / WARP_COLUMNS);
-static constexpr int tile_times = TILE_COLUMNS / N_POLS;
-static constexpr int beam_tiles = ROWS / TILE_BEAMS;
-static constexpr int n_slabs = (N_STATIONS + DEPTH - 1) / DEPTH;
-static constexpr int weight_pols = POL_WEIGHTS ? 2 : 1;
-/* Fragments of a warp: of 8 beams, and of 8 columns. */
-static constexpr int n_a = WARP_BEAMS / 8, n_b = WARP_COLUMNS / 8;
-
-/* A piece are 8 stations, 16 bytes of a column. A product is as deep as two of them in integers, as
- * one in half precision; a slab are two products. */
-static constexpr int piece = 8;
-static constexpr int product_pieces = is_integer ? 2 : 1;
-static constexpr int fragment_bytes = 512;
 
 /* Rows of voltages begin in different banks: ldmatrix reads 16 bytes of each of 8 rows. */
 static constexpr int row_bytes = 2 * (X_ALONG ? TILE_COLUMNS : DEPTH) + 16;
@@ -61,20 +30,8 @@ static constexpr int voltage_bytes = (X_ALONG ? DEPTH : TILE_COLUMNS) * row_byte
 static constexpr int weight_bytes = weight_pols * TILE_BEAMS / 8 * fragment_bytes;
 static constexpr int slab_bytes = voltage_bytes + weight_bytes;
 
-static_assert(n_slabs == N_STEPS && ROWS % TILE_BEAMS == 0, "whole tiles");
-static_assert(row_bytes / 16 % 2 == 1 && DEPTH == 2 * product_pieces * piece, "in pieces");
+static_assert(row_bytes / 16 % 2 == 1, "different banks");
 static_assert(n_b % (is_split ? 4 : 2) == 0, "fragments are loaded in pairs");
-
-template <bool> struct SumOf {
-    typedef float type;
-};
-template <> struct SumOf<true> {
-    typedef int type;
-};
-typedef SumOf<is_integer>::type Sum;
-typedef Sum Sums[n_a][n_b][4];
-
-/* ---- weights ---- */
 
 /* Starts the copies of a slab's weights. */
 __device__ inline void
@@ -94,131 +51,49 @@ send_weights(char *slab, const uint8 *fragments, int d)
     }
 }
 
-/* The rows of a product from its words of a fragment. */
-__device__ inline void
-make_rows(unsigned (&rows)[4], unsigned low, unsigned high)
-{
-    const unsigned words[2] = {low, high};
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const unsigned w = words[half], odd = 0xff00ff00;
-        if (is_integer) {
-            /* The negatives of the odd bytes; carries beyond them are left out. */
-            const unsigned negative = (~w & odd) + 0x01000100;
-            rows[2 * half] = (negative & odd) | (w & ~odd);
-            rows[2 * half + 1] = __byte_perm(w, 0, 0x2301);
-        } else {
-            rows[2 * half] = w ^ 0x80000000;
-            rows[2 * half + 1] = __byte_perm(w, 0, 0x1032);
-        }
-    }
-}
-
 /* ---- voltages ---- */
 
-/* Elements that are contiguous in memory and are loaded at once. */
-static constexpr int vector = 8;
 static constexpr int n_vectors = TILE_COLUMNS * DEPTH / vector;
 static constexpr int n_each = n_vectors / n_threads;
 /* Those of a row in shared memory, and the rows between the vectors of a thread. */
 static constexpr int row_vectors = (X_ALONG ? TILE_COLUMNS : DEPTH * N_POLS) / vector;
 static constexpr int row_step = n_threads / row_vectors;
-static constexpr int vector_stations = X_ALONG ? 1 : vector / N_POLS;
-static constexpr int vector_times = X_ALONG ? vector / N_POLS : 1;
 
 static_assert(n_vectors % n_threads == 0 && n_threads % row_vectors == 0, "whole rows");
 
-#if IS_NIBBLES
-typedef uint2 Vector;
-typedef uint8 Element;
-#else
-typedef uint4 Vector;
-typedef uint16 Element;
-#endif
-static constexpr int element_bits = 8 * (int)sizeof(Element), word_elements = 64 / element_bits;
-
-__device__ inline void
-make_vector(uint2 &vector, uint64 low, uint64)
+/* The first station and time of vector i. */
+__device__ inline int
+station_of(int i)
 {
-    vector = {(unsigned)low, (unsigned)(low >> 32)};
+    return X_ALONG ? i / row_vectors : i % row_vectors * vector_stations;
 }
 
-__device__ inline void
-make_vector(uint4 &vector, uint64 low, uint64 high)
+__device__ inline int
+time_of(int i)
 {
-    vector = {(unsigned)low, (unsigned)(low >> 32), (unsigned)high, (unsigned)(high >> 32)};
+    return X_ALONG ? i % row_vectors * vector_times : i / row_vectors;
 }
 
-struct Voltages {
-    const uint8 *from; /* of the tile's first time, station 0 */
-    int n_times;       /* from that time on */
-    int64 time, station;
-    bool is_wide; /* vectors are aligned */
-
-    __device__ static int
-    station_of(int i)
-    {
-        return X_ALONG ? i / row_vectors : i % row_vectors * vector_stations;
-    }
-    __device__ static int
-    time_of(int i)
-    {
-        return X_ALONG ? i % row_vectors * vector_times : i / row_vectors;
-    }
-
-    /* Loads vector i where some of its elements do not exist, or are not aligned. */
-    __device__ void
-    fetch_some(Vector &raw, int i, int s) const
-    {
-        uint64 low = 0, high = 0;
-#pragma unroll 1
-        for (int e = 0; e < vector; e++) {
-            const int t = time_of(i) + (X_ALONG ? e / N_POLS : 0);
-            const int at = s + station_of(i) + (X_ALONG ? 0 : e / N_POLS);
-            if (t >= n_times || at >= N_STATIONS)
-                continue;
-            const Element *pols = (const Element *)(from + t * time + at * station);
-            const uint64 bits = (uint64)pols[e % N_POLS] << e % word_elements * element_bits;
-            low |= e < word_elements ? bits : 0;
-            high |= e < word_elements ? 0 : bits;
-        }
-        make_vector(raw, low, high);
-    }
-
-    /* Loads the voltages of stations from s on. */
-    __device__ void
-    fetch(Vector (&raw)[n_each], int s) const
-    {
-        const int thread = (int)threadIdx.x;
-        if (is_wide && s + DEPTH <= N_STATIONS && tile_times <= n_times) {
-            const int64 step = row_step * (X_ALONG ? station : time);
-            const uint8 *own = from + thread / row_vectors * (X_ALONG ? station : time) +
-                               thread % row_vectors * (int)sizeof(Vector) +
-                               s * (X_ALONG ? station : N_POLS * (int)sizeof(Element));
-#pragma unroll
-            for (int k = 0; k < n_each; k++)
-                raw[k] = *(const Vector *)(own + k * step);
-            return;
-        }
+/* Loads the voltages of stations from s on. */
+__device__ inline void
+fetch(const Voltages &voltages, Vector (&raw)[n_each], int s)
+{
+    const int thread = (int)threadIdx.x;
+    if (voltages.is_full(s)) {
+        const int64 row = X_ALONG ? voltages.station : voltages.time;
+        const uint8 *own = voltages.from + thread / row_vectors * row +
+                           thread % row_vectors * (int)sizeof(Vector) +
+                           s * (X_ALONG ? voltages.station : N_POLS * (int)sizeof(Element));
 #pragma unroll
         for (int k = 0; k < n_each; k++)
-            fetch_some(raw[k], k * n_threads + thread, s);
+            raw[k] = *(const Vector *)(own + k * row_step * row);
+        return;
     }
-};
-
-/* Parts of 8 bits. */
-__device__ inline uint4
-expand(const Vector &raw)
-{
-#if IS_NIBBLES
-    const unsigned low = raw.x, high = raw.y, mask = 0xf0f0f0f0;
-    return {__byte_perm(low & mask, low << 4 & mask, 0x5140),
-            __byte_perm(low & mask, low << 4 & mask, 0x7362),
-            __byte_perm(high & mask, high << 4 & mask, 0x5140),
-            __byte_perm(high & mask, high << 4 & mask, 0x7362)};
-#else
-    return raw;
-#endif
+#pragma unroll
+    for (int k = 0; k < n_each; k++) {
+        const int i = k * n_threads + thread;
+        voltages.gather(raw[k], time_of(i), s + station_of(i));
+    }
 }
 
 /* The offset of an element in shared memory. */
@@ -233,7 +108,7 @@ __device__ inline void
 store(char *slab, const Vector (&raw)[n_each])
 {
     const int thread = (int)threadIdx.x;
-    const int t = Voltages::time_of(thread), s = Voltages::station_of(thread);
+    const int t = time_of(thread), s = station_of(thread);
     char *own = slab + place(is_split ? t : t * N_POLS, s);
 #pragma unroll
     for (int k = 0; k < n_each; k++, own += row_step * row_bytes) {
@@ -313,10 +188,6 @@ template <int first, int n>
 __device__ inline void
 multiply_columns(Sums &sums, const char *slab, const char *weights, int first_column)
 {
-    uint4 a[n_a];
-#pragma unroll
-    for (int e = 0; e < n_a; e++)
-        a[e] = *(const uint4 *)(weights + e * fragment_bytes);
     unsigned b[n / 2][4];
 #pragma unroll
     for (int product = 0; product < 2; product++) {
@@ -339,7 +210,8 @@ multiply_columns(Sums &sums, const char *slab, const char *weights, int first_co
 #pragma unroll
         for (int e = 0; e < n_a; e++) {
             unsigned rows[4];
-            make_rows(rows, product ? a[e].z : a[e].x, product ? a[e].w : a[e].y);
+            make_rows(rows,
+                      *(const uint2 *)(weights + e * fragment_bytes + product * product_bytes));
 #pragma unroll
             for (int f = 0; f < n; f++)
                 multiply(sums[e][first + f], rows, operands[f]);
@@ -352,7 +224,7 @@ __device__ inline void
 multiply_slab(Sums &sums, const char *slab, int first_fragment, int first_column)
 {
     const char *weights =
-        slab + voltage_bytes + first_fragment * fragment_bytes + (int)threadIdx.x % 32 * 16;
+        slab + voltage_bytes + first_fragment * fragment_bytes + (int)threadIdx.x % 32 * 8;
     if (POL_WEIGHTS) {
         multiply_columns<0, n_b / 2>(sums, slab, weights, first_column);
         multiply_columns<n_b / 2, n_b / 2>(sums, slab, weights + weight_bytes / 2, first_column);
@@ -361,108 +233,7 @@ multiply_slab(Sums &sums, const char *slab, int first_fragment, int first_column
     }
 }
 
-/* ---- beams ---- */
-
-/* Two sums that are stored at once. */
-struct alignas(16) Pair {
-    ct_cf32 a, b;
-};
-
-struct Beams {
-    uint8 *to;            /* of the warp's first beam and time */
-    int n_beams, n_times; /* from there on */
-    int64 time, beam;
-    CtEpilogue &epilogue;
-
-    __device__ static ct_cf32
-    scaled(const Sum (&sums)[4], int i, float scale)
-    {
-        /* The first product is exact. */
-        constexpr float unit = IS_NIBBLES ? 1.0f / 16 : 1;
-        return {(float)sums[i] * unit * scale, (float)sums[i + 2] * unit * scale};
-    }
-    /* Stores two neighbours: polarisations of time t, or times t and t + 1. */
-    template <bool is_whole>
-    __device__ void
-    put(uint8 *row, int t, const ct_cf32 &a, const ct_cf32 &b)
-    {
-        uint8 *first = row + t * time;
-        const int64 apart = N_POLS == 2 ? (int64)sizeof(CtStored<ct_cf32>) : time;
-#if Y_PAIRS
-        if (is_whole) {
-            epilogue.store(first, Pair{a, b});
-            return;
-        }
-#endif
-        /* Comparisons are made again for each beam, rather than kept. */
-        int left = n_times - t;
-        ct_keep(left);
-        if (is_whole || left > 0)
-            epilogue.store(first, a);
-        if (is_whole || left > 2 - N_POLS)
-            epilogue.store(first + apart, b);
-    }
-    /* The sums of a beam. */
-    template <bool is_whole>
-    __device__ void
-    put_beam(const Sum (&sums)[n_b][4], int b, const float *scales)
-    {
-        const int thread = (int)threadIdx.x % 4;
-        uint8 *row = to + b * beam;
-        const float scale = scales[b];
-        const float other = POL_WEIGHTS ? scales[(int64)POL_SETS * ROWS + b] : scale;
-        if (is_split) {
-#pragma unroll
-            for (int f = 0; f < n_b / 2; f++)
-#pragma unroll
-                for (int i = 0; i < 2; i++)
-                    put<is_whole>(row, f * 8 + (X_ALONG ? 2 * thread + i : 4 * i + thread),
-                                  scaled(sums[f], i, scale), scaled(sums[f + n_b / 2], i, other));
-        } else {
-#pragma unroll
-            for (int f = 0; f < n_b; f++)
-                put<is_whole>(row, (f * 8 + 2 * thread) / N_POLS, scaled(sums[f], 0, scale),
-                              scaled(sums[f], 1, scale));
-        }
-    }
-    template <bool is_whole>
-    __device__ void
-    put_all(const Sums &sums, const float *scales)
-    {
-#pragma unroll
-        for (int e = 0; e < n_a; e++) {
-            const int b = e * 8 + (int)threadIdx.x % 32 / 4;
-            if (b < n_beams)
-                put_beam<is_whole>(sums[e], b, scales);
-        }
-    }
-};
-
 /* ---- the kernel ---- */
-
-/* The tile of a block: [element of the axes that pass through][tile of columns][tile of beams]. */
-struct Tile {
-    int first_beam, first_time;
-    int64 x, y, set; /* of the element: bytes, and the set of weights */
-};
-
-__device__ inline Tile
-find_tile(int block, int n_tiles, const Strides &strides)
-{
-    constexpr int lengths[N_AXES + 1] = {LENGTHS};
-    const int rest = block / beam_tiles;
-    int element = rest / n_tiles;
-    Tile tile = {block % beam_tiles * TILE_BEAMS, rest % n_tiles * tile_times, 0, 0, 0};
-#pragma unroll
-    for (int a = 0; a < N_AXES; a++) {
-        const int i = element % lengths[a];
-        element /= lengths[a];
-        tile.x += i * strides.x[a];
-        tile.y += i * strides.y[a];
-        tile.set += i * strides.w[a];
-    }
-    return tile;
-}
 
 /* `wide`: bit 0, vectors of voltages are aligned; bit 1, pairs of sums are. */
 extern "C" __global__ void
@@ -484,7 +255,7 @@ __launch_bounds__(n_threads, N_BLOCKS)
                                (wide & 1) != 0};
     Sums sums = {};
     Vector raw[n_each];
-    voltages.fetch(raw, 0);
+    fetch(voltages, raw, 0);
     send_weights(slabs, fragments, 0);
     ct_cp_async_commit();
     store(slabs, raw);
@@ -494,7 +265,7 @@ __launch_bounds__(n_threads, N_BLOCKS)
         ct_cp_async_wait<0>();
         __syncthreads();
         if (d + 1 < n_slabs) {
-            voltages.fetch(raw, (d + 1) * DEPTH);
+            fetch(voltages, raw, (d + 1) * DEPTH);
             send_weights(next, fragments, d + 1);
             ct_cp_async_commit();
         }

@@ -4,13 +4,13 @@
  * Sets are numbered [pol][axes that the weights have]. They become
  *
  *   numbers    cf32 [set][beam][station], the level times the scale
- *   fragments  [set][eight beams][step][thread of a warp] of 16 bytes, from which the thread makes
- *              the registers of a in two products of a warp (cornerturn/kernel.h). With them come
- *              the scales, [set][beam]
+ *   fragments  [set][eight beams][step][product][thread of a warp] of two words, from which the
+ *              thread makes the registers of a in a product of a warp (cornerturn/kernel.h). With
+ *              them come the scales, [set][beam]
  *
- * A step are two products: 32 stations of integers, or 16 of half precision. The four words of
- * thread 4g + t are levels of beam g, both halves of the depth of a product after another: of
- * stations 2t and 2t + 1 of eight, or of one of them in half precision. Beams and stations beyond
+ * A step are two products: 32 stations of integers, or 16 of half precision. The words of thread
+ * 4g + t are levels of beam g, one for each half of the depth of the product: of stations 2t and
+ * 2t + 1 of eight, or of one of them in half precision. Beams and stations beyond
  * the last are zero.
  *
  * Compiled with WEIGHTS_AS, IS_FRAGMENTS, N_BEAMS and ROWS (with those beyond the last),
@@ -95,11 +95,12 @@ __launch_bounds__(n_threads)
 #if IS_FRAGMENTS
     if (lane == 0)
         scales[row] = beam.scale;
-    uint4 *fragments = (uint4 *)to + ((int64)set * (ROWS / 8) + b / 8) * N_STEPS * 32;
-    for (int k = lane; k < 4 * N_STEPS; k += 32)
-        fragments[k / 4 * 32 + b % 8 * 4 + k % 4] = {
-            make_word(beam, k / 4, k % 4, 0), make_word(beam, k / 4, k % 4, 1),
-            make_word(beam, k / 4, k % 4, 2), make_word(beam, k / 4, k % 4, 3)};
+    uint2 *fragments = (uint2 *)to + ((int64)set * (ROWS / 8) + b / 8) * N_STEPS * 64;
+    for (int k = lane; k < 8 * N_STEPS; k += 32) {
+        const int t = k % 4, product = k / 4 % 2, step = k / 8;
+        fragments[(step * 2 + product) * 32 + b % 8 * 4 + t] = {
+            make_word(beam, step, t, 2 * product), make_word(beam, step, t, 2 * product + 1)};
+    }
 #else
     ct_cf32 *numbers = (ct_cf32 *)to + (int64)row * N_STATIONS;
     for (int s = lane; s < N_STATIONS; s += 32) {

@@ -171,6 +171,17 @@ test_tunings(void)
     }
 }
 
+/* More tiles than a device has multiprocessors, of more beams than the least for warpgroups. */
+static void
+test_many_tiles(void)
+{
+    const Shape shapes[] = {{45, 33, 2, 70, TRUE}, {45, 8, 1, 130, FALSE}};
+    g_autoptr(GRand) random = g_rand_new_with_seed(8);
+
+    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
+        check(&shapes[i], i ? CT_CI4 : CT_CI8, "ci8", orders[0], 0, 300, 0, FALSE, random);
+}
+
 /* Streams without channels, and without polarisations. */
 static void
 test_few_axes(void)
@@ -251,6 +262,7 @@ main(int argc, char **argv)
     g_test_add_func("/beamform/quantised", test_quantised);
     g_test_add_func("/beamform/sizes", test_sizes);
     g_test_add_func("/beamform/tunings", test_tunings);
+    g_test_add_func("/beamform/many-tiles", test_many_tiles);
     g_test_add_func("/beamform/few-axes", test_few_axes);
     g_test_add_func("/beamform/kernels", test_kernels);
     g_test_add_func("/beamform/epilogues", test_epilogues);
