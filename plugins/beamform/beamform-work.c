@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loop over items that all variants share, and the storage of weights. */
+#include "beamform-quantise.h"
 #include "beamform.h"
 
 #include <stdlib.h>
@@ -41,6 +42,7 @@ ct_beamform_new(const CtPrepare *prepare, GError **error)
         return NULL;
     }
     self->type = ct_layout_type(from);
+    self->weights_as = (int)ct_params_choice(prepare->nodes[0].params, "weights_as");
     self->n_stations = ct_stream_length(in, "station");
     self->n_beams = ct_stream_length(prepare->outputs[0].stream, "beam");
     self->n_pols = ct_stream_length(in, "pol");
@@ -107,6 +109,20 @@ stride(const CtBlock *block, gint axis)
     return axis < 0 ? 0 : block->stride[axis];
 }
 
+/* Packs the weights from `from` on, of one channel and polarisation. */
+static void
+pack_set(const Beamform *self, const CtBlock *weights, const guint8 *from, gpointer set)
+{
+    const gint64 beam_stride = stride(weights, self->weights_beam);
+    const gint64 station_stride = stride(weights, self->weights_station);
+    if (!self->quantised) {
+        self->method.pack(self, from, beam_stride, station_stride, set);
+        return;
+    }
+    ct_beamform_quantise(self, from, beam_stride, station_stride, self->quantised);
+    self->method.pack(self, (const guint8 *)self->quantised, self->n_stations * 8, 8, set);
+}
+
 /* Packs all weights of a block in the form that the variant wants. */
 static void
 pack(Beamform *self, const CtBlock *weights)
@@ -122,10 +138,8 @@ pack(Beamform *self, const CtBlock *weights)
             left /= self->axes[a].length;
         }
         for (gint64 p = 0; p < n_pols; p++)
-            self->method.pack(self, data + p * stride(weights, self->weights_pol),
-                              stride(weights, self->weights_beam),
-                              stride(weights, self->weights_station),
-                              self->sets + (gsize)(set * n_pols + p) * self->method.set_bytes);
+            pack_set(self, weights, data + p * stride(weights, self->weights_pol),
+                     self->sets + (gsize)(set * n_pols + p) * self->method.set_bytes);
     }
 }
 
@@ -151,6 +165,12 @@ ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error)
             const gint64 i = self->weights_have_pol ? set * self->n_pols + p : set;
             self->pols[set * self->n_pols + p] = self->sets + (gsize)i * self->method.set_bytes;
         }
+    if (self->weights_as != BEAMFORM_GIVEN) {
+        self->quantised =
+            CT_TABLE(float, 2 * self->n_beams * self->n_stations, "quantised weights", error);
+        if (!self->quantised)
+            return FALSE;
+    }
     if (self->file) {
         pack(self, &self->file_block);
         g_clear_pointer(&self->file, ct_npy_array_free);
@@ -211,6 +231,7 @@ ct_beamform_finish(gpointer state)
     if (!self)
         return;
     ct_npy_array_free(self->file);
+    g_free(self->quantised);
     free(self->sets);
     g_free(self->pols);
     g_free(self->own);

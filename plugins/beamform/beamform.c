@@ -2,13 +2,21 @@
 /* The stage beamform: y[c][b][t][p] = Σ_s w[c][b][s] · x[c][s][t][p]. */
 #include "beamform.h"
 
+#include "beamform-quantise.h"
+
 #include <math.h>
 #include <string.h>
+
+static const char *const weights_as[] = {
+    [BEAMFORM_GIVEN] = "given", [BEAMFORM_CI8] = "ci8", [BEAMFORM_CF16] = "cf16", NULL};
 
 static const CtParam params[] = {
     {"weights", CT_PARAM_PATH, CT_PARAM_LIVE,
      .help = ".npy of [channel beam station] or [channel beam station pol], used as given, not "
              "conjugated; instead of the port"},
+    {"weights_as", CT_PARAM_CHOICE, .fallback = "given", .choices = weights_as,
+     .help = "rounds the weights to integers of 8 bits or to half precision, each beam with a "
+             "scale of its own, for the matrix units of a GPU"},
     {NULL},
 };
 
@@ -122,12 +130,23 @@ largest_weight(const CtNode *node, const CtAccuracy *inputs)
     return largest;
 }
 
+/* Quantised parts differ from the given ones by 1 / 254 or 2⁻¹¹ of the largest. Matrix units round
+ * sums of half precision more often than once for each addition. */
+static const struct {
+    gdouble largest, roundings;
+} share[] = {
+    [BEAMFORM_GIVEN] = {1, 2},
+    [BEAMFORM_CI8] = {1 + 0x1p-7, 2},
+    [BEAMFORM_CF16] = {1 + 0x1p-10, 5},
+};
+
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {
     const gdouble n = (gdouble)ct_stream_length(&node->inputs[VOLTAGES], "station");
-    const gdouble weights = n * largest_weight(node, inputs);
-    const gdouble relative = 2 * n * 0x1p-24 * weights;
+    const guint as = ct_params_choice(node->params, "weights_as");
+    const gdouble weights = n * largest_weight(node, inputs) * share[as].largest;
+    const gdouble relative = share[as].roundings * n * 0x1p-24 * weights;
     outputs[0].error = relative * inputs[VOLTAGES].largest;
     outputs[0].rms_error = relative * inputs[VOLTAGES].rms + weights * inputs[VOLTAGES].rms_error +
                            n * inputs[VOLTAGES].rms * inputs[WEIGHTS].rms_error;
@@ -148,8 +167,8 @@ static const CtStage beamform = {
     .accuracy = accuracy,
     .default_layouts = "any: [channel station time pol], [channel beam station] -> "
                        "[channel time beam pol]",
-    .accuracy_rule = "2 S u Σ|w||x| of S stations, u = 2⁻²⁴",
+    .accuracy_rule = "2 S u Σ|w||x| of S stations, u = 2⁻²⁴; 5 S u Σ|w||x| with weights as cf16",
 };
 
-CT_STAGE_PLUGIN("beamform", beamform, &ct_beamform_cuda, CT_ISA_VARIANTS(ct_beamform_cpu),
-                &ct_beamform_reference);
+CT_STAGE_PLUGIN("beamform", beamform, &ct_beamform_mma_cuda, &ct_beamform_cuda,
+                CT_ISA_VARIANTS(ct_beamform_cpu), &ct_beamform_reference);

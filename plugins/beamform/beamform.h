@@ -37,7 +37,8 @@ typedef struct {
 } BeamformAxis;
 
 struct Beamform {
-    CtType type; /* of the voltages in memory */
+    CtType type;    /* of the voltages in memory */
+    int weights_as; /* BEAMFORM_GIVEN, …, see beamform-quantise.h */
     gint64 n_stations, n_beams, n_pols;
     gint from_time, from_station, from_pol; /* positions in the layouts; −1: no such axis */
     gint to_time, to_beam, to_pol;
@@ -51,6 +52,7 @@ struct Beamform {
     CtBlock file_block;
     gint64 update; /* index of the block of weights in use; −1: none */
     BeamformMethod method;
+    float *quantised;  /* [beam][station][re, im]: a set before it is packed; NULL: as given */
     guint8 *sets;      /* [set][pol] of method.set_bytes */
     const void **pols; /* [set][pol]: the set of each polarisation */
     gpointer own;      /* the variant's, freed by g_free */
@@ -61,6 +63,10 @@ struct Beamform {
  * the voltages have none, or with all the axes that pass through instead of channel. */
 CtNpyArray *ct_beamform_load(const CtNode *node, CtLayout *layout, GError **error);
 
+/* Quantises cf32 weights of one channel and polarisation to [beam][station][re, im]. */
+void ct_beamform_quantise(const Beamform *self, const guint8 *weights, gint64 beam_stride,
+                          gint64 station_stride, float *to);
+
 /* The functions of a variant: its `prepare` calls `new`, sets `method`, and calls `allocate`. */
 Beamform *ct_beamform_new(const CtPrepare *prepare, GError **error);
 gboolean ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error);
@@ -68,5 +74,5 @@ gboolean ct_beamform_advance(gpointer state, CtAdvance *advance, GError **error)
 gboolean ct_beamform_work(gpointer state, const CtWork *work, GError **error);
 void ct_beamform_finish(gpointer state);
 
-extern const CtVariant ct_beamform_reference, ct_beamform_cuda;
+extern const CtVariant ct_beamform_reference, ct_beamform_cuda, ct_beamform_mma_cuda;
 extern const CtVariant ct_beamform_cpu_baseline, ct_beamform_cpu_avx2, ct_beamform_cpu_avx512;

@@ -35,9 +35,9 @@ typedef struct {
     gboolean pol_weights;
 } Shape;
 
-/* The stage with random weights, from a new file at *path. */
+/* The stage with random weights, used `as` is said, from a new file at *path. */
 static VariantTest *
-beamformer(const Shape *shape, CtType type, gint64 n, char **path, GRand *random)
+beamformer(const Shape *shape, CtType type, const char *as, gint64 n, char **path, GRand *random)
 {
     guint64 lengths[4];
     guint n_axes = 0;
@@ -55,7 +55,7 @@ beamformer(const Shape *shape, CtType type, gint64 n, char **path, GRand *random
         weights[i] = g_rand_double_range(random, -1, 1);
     *path = variant_test_npy(weights, 'c', n_axes, lengths);
 
-    g_autofree char *parameters = g_strdup_printf("{ weights: %s }", *path);
+    g_autofree char *parameters = g_strdup_printf("{ weights: %s, weights_as: %s }", *path, as);
     g_autoptr(GString) axes = g_string_new(NULL);
     g_string_append_printf(axes, "time:%" G_GINT64_FORMAT, n);
     if (shape->n_channels > 0)
@@ -68,19 +68,20 @@ beamformer(const Shape *shape, CtType type, gint64 n, char **path, GRand *random
 
 /* Compares the variants on `n` samples from sample `first` on. */
 static void
-check(const Shape *shape, CtType type, const char *const order[2], gint64 first, gint64 n,
-      gsize padding, gboolean all_values, GRand *random)
+check(const Shape *shape, CtType type, const char *as, const char *const order[2], gint64 first,
+      gint64 n, gsize padding, gboolean all_values, GRand *random)
 {
     g_autofree char *path = NULL;
-    VariantTest *test = beamformer(shape, type, first + n, &path, random);
+    VariantTest *test = beamformer(shape, type, as, first + n, &path, random);
     test->all_values = all_values;
     const CtLayout layout = variant_test_layout(type, order[0]);
     const CtBlock whole = variant_test_block(&test->in, order[0], first + n, padding, 0);
     variant_test_visit(&whole, fill_part, &(Fill){type, random});
     const CtBlock in = ct_block_slice(&whole, &layout, first, n);
     const gdouble sum = 2 * (gdouble)shape->n_stations * largest(type);
+    const gdouble roundings = g_str_equal(as, "cf16") ? 5 : 2;
     variant_test_compare(test, order, &in, n, padding, 80,
-                         (2 * (gdouble)shape->n_stations + 1) * 0x1p-24 * sum, 0, "random weights",
+                         (roundings * (gdouble)shape->n_stations + 1) * 0x1p-24 * sum, 0, as,
                          random);
     g_aligned_free(whole.data);
     variant_test_free(test);
@@ -101,6 +102,8 @@ static const char *const orders[][2] = {
     {"station pol time channel", "beam pol time channel"},
 };
 
+static const char *const ways[] = {"given", "ci8", "cf16"};
+
 static void
 test_layouts(void)
 {
@@ -110,7 +113,23 @@ test_layouts(void)
     for (guint i = 0; i < 2 * G_N_ELEMENTS(orders); i++) {
         const Shape shape = {3, 11, 2, 18, i % 2};
         const CtType type = types[(i + i / G_N_ELEMENTS(types)) % G_N_ELEMENTS(types)];
-        check(&shape, type, orders[i / 2], i % 3, 133, i % 5 == 4 ? 2 : 0, FALSE, random);
+        check(&shape, type, "given", orders[i / 2], i % 3, 133, i % 5 == 4 ? 2 : 0, FALSE, random);
+    }
+}
+
+/* Quantised weights, in each order with both types of the matrix units, and with the others; blocks
+ * that are aligned and that are not. */
+static void
+test_quantised(void)
+{
+    static const CtType types[] = {CT_CI8, CT_CI4, CT_CI16, CT_CF32};
+    g_autoptr(GRand) random = g_rand_new_with_seed(6);
+
+    for (guint i = 0; i < 8 * G_N_ELEMENTS(orders); i++) {
+        const Shape shape = {2, i % 16 < 8 ? 40 : 35, 2, i % 5 ? 70 : 20, i / 2 % 2};
+        const CtType type = types[i % 7 ? i % 2 : 2 + i % 2];
+        check(&shape, type, ways[1 + i / 4 % 2], orders[i / 8], i % 3, 141, i % 5 == 4 ? 2 : 0,
+              FALSE, random);
     }
 }
 
@@ -130,9 +149,12 @@ test_sizes(void)
     g_autoptr(GRand) random = g_rand_new_with_seed(2);
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
-        for (guint k = 0; k < 3; k += 2)
-            check(&cases[i].shape, i % 2 ? CT_CI8 : CT_CF32, orders[k], 0, cases[i].n, 0, FALSE,
-                  random);
+        for (guint k = 0; k < 3; k += 2) {
+            check(&cases[i].shape, i % 2 ? CT_CI8 : CT_CF32, "given", orders[k], 0, cases[i].n, 0,
+                  FALSE, random);
+            check(&cases[i].shape, i % 2 ? CT_CI8 : CT_CI4, ways[1 + (i + k / 2) % 2], orders[k], 0,
+                  cases[i].n, 0, FALSE, random);
+        }
 }
 
 /* Every value of the tunables gives the same result. */
@@ -144,8 +166,20 @@ test_tunings(void)
 
     for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
         const Shape shape = {2, 21, 2, 70, i == 1};
-        check(&shape, types[i], orders[2 * i], 0, 150, 0, TRUE, random);
+        check(&shape, types[i], "given", orders[2 * i], 0, 150, 0, TRUE, random);
+        check(&shape, CT_CI8, ways[1 + i], orders[2 * i], 0, 300, 0, TRUE, random);
     }
+}
+
+/* More tiles than a device has multiprocessors, of more beams than the least for warpgroups. */
+static void
+test_many_tiles(void)
+{
+    const Shape shapes[] = {{45, 33, 2, 70, TRUE}, {45, 8, 1, 130, FALSE}};
+    g_autoptr(GRand) random = g_rand_new_with_seed(8);
+
+    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
+        check(&shapes[i], i ? CT_CI4 : CT_CI8, "ci8", orders[0], 0, 300, 0, FALSE, random);
 }
 
 /* Streams without channels, and without polarisations. */
@@ -161,7 +195,9 @@ test_few_axes(void)
 
     for (guint i = 0; i < 2 * G_N_ELEMENTS(few); i++) {
         const Shape shape = {0, 13, 0, i % 2 ? 20 : 7, FALSE};
-        check(&shape, i % 2 ? CT_CI16 : CT_CF32, few[i / 2], 1, 150, 0, FALSE, random);
+        check(&shape, i % 2 ? CT_CI16 : CT_CF32, "given", few[i / 2], 1, 150, 0, FALSE, random);
+        check(&shape, i % 2 ? CT_CI4 : CT_CI8, ways[1 + i / 2 % 2], few[i / 2], i % 2, 150, 0,
+              FALSE, random);
     }
 }
 
@@ -174,12 +210,44 @@ test_kernels(void)
     static const CtType types[] = {CT_CF32, CT_CI8, CT_CI4, CT_CI16};
     g_autoptr(GRand) random = g_rand_new_with_seed(4);
 
-    for (guint i = 0; i < 3 * G_N_ELEMENTS(n_beams) && kernel_test_can(); i++) {
-        const Shape shape = {16, 250, 2, n_beams[i / 3], i % 3 == 1};
-        const CtType type = i % 3 == 2 ? types[1 + i / 3 % 3] : CT_CF32;
+    for (guint i = 0; i < 6 * G_N_ELEMENTS(n_beams) && kernel_test_can(); i++) {
+        const guint k = i % (3 * G_N_ELEMENTS(n_beams));
+        const gboolean is_quantised = k < i;
+        const Shape shape = {16, 250, 2, n_beams[k / 3], k % 3 == 1};
+        const CtType type = is_quantised ? types[1 + k % 2]
+                            : k % 3 == 2 ? types[1 + k / 3 % 3]
+                                         : CT_CF32;
         g_autofree char *path = NULL;
-        VariantTest *test = beamformer(&shape, type, 1024, &path, random);
-        kernel_test_compile(test, orders[i % G_N_ELEMENTS(orders)], 1024);
+        VariantTest *test = beamformer(&shape, type, is_quantised ? ways[1 + k / 2 % 2] : "given",
+                                       1024, &path, random);
+        kernel_test_compile(test, orders[k % G_N_ELEMENTS(orders)], 1024);
+        variant_test_free(test);
+        g_unlink(path);
+    }
+    kernel_test_finish();
+}
+
+/* Kernels with a stage attached behind them. */
+static void
+test_epilogues(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(7);
+
+    for (guint i = 0; i < 8 && kernel_test_can(); i++) {
+        const Shape shape = {16, 250, 2, i % 3 ? 512 : 16, i % 4 == 3};
+        const gint64 samples[2] = {1024, 1024};
+        const char *const *order = orders[i % 4];
+        g_autofree char *path = NULL;
+        VariantTest *test =
+            beamformer(&shape, i % 2 ? CT_CI8 : CT_CI4, ways[1 + i / 2 % 2], 1024, &path, random);
+        const GPtrArray *variants = ct_registry_variants(test->registry, "beamform");
+        for (guint v = 0; v < variants->len; v++) {
+            const CtVariant *variant = variants->pdata[v];
+            if (variant->flags & CT_VARIANT_EPILOGUE && variant_test_fits(test, variant, order))
+                kernel_test_compile_attached(test, variant, order, samples,
+                                             i % 2 ? "power" : "quantise",
+                                             i % 2 ? "{ }" : "{ type: ci8 }");
+        }
         variant_test_free(test);
         g_unlink(path);
     }
@@ -191,9 +259,12 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/beamform/layouts", test_layouts);
+    g_test_add_func("/beamform/quantised", test_quantised);
     g_test_add_func("/beamform/sizes", test_sizes);
     g_test_add_func("/beamform/tunings", test_tunings);
+    g_test_add_func("/beamform/many-tiles", test_many_tiles);
     g_test_add_func("/beamform/few-axes", test_few_axes);
     g_test_add_func("/beamform/kernels", test_kernels);
+    g_test_add_func("/beamform/epilogues", test_epilogues);
     return g_test_run();
 }

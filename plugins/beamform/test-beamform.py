@@ -13,6 +13,8 @@ import pipeline
 import tap
 
 VARIANTS = pipeline.variants()
+# Those that have weights quantised.
+QUANTISED = VARIANTS + (["mma-cuda"] if "cuda" in VARIANTS else [])
 ORDER = ["time", "channel", "station", "pol"]
 rng = numpy.random.default_rng(7)
 
@@ -33,14 +35,34 @@ def random_weights(shape):
 BEAMS = ', layout: "[time channel beam pol]"'
 
 
-def graph(layout, shape, out=BEAMS, port=None, file=None, loses=""):
+def quantise(w, weights_as):
+    """Levels and scales of weights [channel beam station pol]; the scales of beams with a weight
+    that is not finite are NaN."""
+    parts = w.view(numpy.float32).reshape(*w.shape, 2)
+    finite = numpy.isfinite(parts).all(axis=(2, 4), keepdims=True)
+    parts = numpy.where(finite, parts, numpy.float32(0))
+    largest = abs(parts).max(axis=(2, 4), keepdims=True)
+    if weights_as == "ci8":
+        scale = largest / numpy.float32(127)
+        scale[scale < 2.0 ** -126] = 0
+        levels = numpy.rint(parts / numpy.where(scale > 0, scale, numpy.float32(numpy.inf)))
+    else:
+        exponent = numpy.maximum(numpy.frexp(largest)[1] - 15, -112)
+        scale = numpy.ldexp(numpy.float32(1), exponent)
+        levels = (parts / scale).astype(numpy.float16)
+    levels = levels.astype(float)
+    return levels[..., 0] + 1j * levels[..., 1], numpy.where(finite, scale, numpy.nan)[..., 0]
+
+
+def graph(layout, shape, out=BEAMS, port=None, file=None, loses="", weights_as="given",
+          rates=("", "")):
     source = "from: x" if port is None else "from: { voltages: x, weights: w }"
     weights = "" if port is None else f"""
-  w: {{ stage: input, layout: "cf32[time {port[0]}]", shape: [-1, {port[1]}] }}"""
-    more = "" if file is None else f', weights: "{file}"'
+  w: {{ stage: input, layout: "cf32[time {port[0]}]", shape: [-1, {port[1]}] {rates[1]} }}"""
+    more = f", weights_as: {weights_as}" + ("" if file is None else f', weights: "{file}"')
     return f"""
 stages:
-  x: {{ stage: input, layout: "{layout}", shape: [{', '.join(map(str, shape))}] {loses} }}{weights}
+  x: {{ stage: input, layout: "{layout}", shape: [{', '.join(map(str, shape))}] {loses} {rates[0]} }}{weights}
   b: {{ stage: beamform, {source} {more} }}
   y: {{ stage: output, from: b {out} }}
 """
@@ -53,7 +75,7 @@ class Beamform(unittest.TestCase):
         self.path = os.path.join(folder.name, "weights.npy")
 
     def check(self, kind, n, shape, n_beams, variant, axes=None, to=None, per_pol=False,
-              extreme=False, port=False, cuts=(1 << 16,), workers=1):
+              extreme=False, port=False, cuts=(1 << 16,), workers=1, weights_as="given"):
         """`shape`: channels, stations, polarisations; 0 channels or polarisations: no such axis."""
         n_channels, n_stations, n_pols = (max(length, 1) for length in shape)
         missing = [axis for axis, length in zip(ORDER[1:], shape) if length == 0]
@@ -61,7 +83,11 @@ class Beamform(unittest.TestCase):
         to = [axis for axis in to or ["time", "channel", "beam", "pol"] if axis not in missing]
         x, numbers = voltages(kind, (n, n_channels, n_stations, n_pols), extreme)
         w = random_weights((n_channels, n_beams, n_stations, n_pols if per_pol else 1))
-        full = numpy.broadcast_to(w, (n_channels, n_beams, n_stations, n_pols))
+        used = w
+        if weights_as != "given":
+            levels, scale = quantise(w, weights_as)
+            used = levels * scale.astype(float)
+        full = numpy.broadcast_to(used, (n_channels, n_beams, n_stations, n_pols))
         wanted = numpy.einsum("cbsp,tcsp->tcbp", full, numbers)
         norm = numpy.einsum("cbsp,tcsp->tcbp", abs(full), abs(numbers))
 
@@ -82,7 +108,7 @@ class Beamform(unittest.TestCase):
             numpy.save(self.path, w)
         lengths = [-1 if axis == "time" else x.shape[i] for i, axis in enumerate(axes)]
         text = graph(f"{kind}[{' '.join(axes)}]", lengths, f', layout: "[{" ".join(to)}]"', given,
-                     None if port else self.path)
+                     None if port else self.path, weights_as=weights_as)
         got = pipeline.run(text, feeds, {"y": (to.index("time"), 1)}, {"b": variant},
                            workers=workers)["y"].array
 
@@ -93,7 +119,7 @@ class Beamform(unittest.TestCase):
             y = y.reshape([length for axis, length in zip(made, y.shape) if axis in kept])
             return numpy.moveaxis(y, [kept.index(axis) for axis in to], list(range(len(to))))
 
-        bound = (2 * n_stations + 1) * 2.0 ** -24 * arrange(norm)
+        bound = ((5 if weights_as == "cf16" else 2) * n_stations + 1) * 2.0 ** -24 * arrange(norm)
         error = numpy.maximum(abs(got.real - arrange(wanted).real),
                               abs(got.imag - arrange(wanted).imag))
         self.assertTrue((error <= bound).all(), f"{(error / bound).max()} of the bound")
@@ -128,6 +154,95 @@ class Beamform(unittest.TestCase):
                 self.check("ci8", 37, (3, 7, 2), 11, variant, per_pol=per_pol, port=True)
                 self.check("cf32", 37, (0, 7, 2), 11, variant, per_pol=per_pol, port=True)
 
+    def test_quantised_weights(self):
+        """All types, sizes around those of tiles, weights of each polarisation, and of the port."""
+        cases = [(37, (3, 7, 2), 11), (70, (2, 33, 2), 65), (19, (0, 5, 0), 3), (150, (1, 16, 2), 16),
+                 (20, (2, 4, 3), 5), (33, (1, 1, 1), 1)]
+        for (k, (n, shape, n_beams)), weights_as in itertools.product(
+                enumerate(cases), ["ci8", "cf16"]):
+            for variant, kind in itertools.product(QUANTISED, ["ci4", "ci8", "ci16", "cf32"]):
+                if variant == "mma-cuda" and kind in ("ci16", "cf32"):
+                    continue
+                with self.subTest(variant=variant, kind=kind, shape=shape, weights_as=weights_as):
+                    self.check(kind, n, shape, n_beams, variant, per_pol=shape[2] > 1 and k % 2 == 0,
+                               extreme=k == 0, port=k % 3 == 1, weights_as=weights_as)
+
+    def check_values(self, w, kind, n, variant, weights_as, cuts=(1 << 16,)):
+        """Beams of weights [channel beam station pol], and the sums that they are made of: of
+        levels, times scales."""
+        n_channels, _, n_stations, n_pols = w.shape
+        x, numbers = voltages(kind, (n, n_channels, n_stations, n_pols), extreme=n == 1)
+        numpy.save(self.path, w)
+        text = graph(f"{kind}[time channel station pol]", [-1, *x.shape[1:4]], file=self.path,
+                     weights_as=weights_as)
+        got = pipeline.run(text, {"x": pipeline.Feed(x, 0, cuts)}, {"y": (0, 1)}, {"b": variant})
+        levels, scale = quantise(w, weights_as)
+        return (got["y"].array, numpy.einsum("cbsp,tcsp->tcbp", levels, numbers),
+                scale[:, :, 0].astype(numpy.float32))
+
+    def test_integers_are_exact(self):
+        """Sums of products of integers are exact, and rounded once before the scale, and by it."""
+        for variant, kind, n in itertools.product(QUANTISED, ["ci4", "ci8"], [1, 29]):
+            with self.subTest(variant=variant, kind=kind, n=n):
+                w = rng.integers(-127, 128, (2, 20, 90, 2, 2)).astype(numpy.float32) / 128
+                w[:, :, 0] = -127 / 128
+                w = w.view(numpy.complex64)[..., 0]
+                got, sums, scale = self.check_values(w, kind, n, variant, "ci8")
+                self.assertTrue((scale == 1 / 128).all())
+                numpy.testing.assert_array_equal(got, sums / 128)
+                if variant != "mma-cuda":
+                    continue
+                # More than 24 bits, and scales that are no powers of two.
+                w = (-1 - 1j + 0.01 * random_weights((1, 9, 700, 2))).astype(numpy.complex64)
+                got, sums, scale = self.check_values(w, kind, n, variant, "ci8")
+                parts = numpy.stack([sums.real, sums.imag], -1).astype(numpy.float32)
+                wanted = (parts * scale[..., None]).view(numpy.complex64)[..., 0]
+                numpy.testing.assert_array_equal(got, wanted)
+
+    def test_weights_that_are_no_numbers(self):
+        """A weight that is not finite makes its beam NaN, and no other; zeros and the least numbers
+        make zeros; the largest do not overflow."""
+        w = random_weights((1, 9, 6, 2))
+        w[0, 1, 2, 0] = numpy.nan
+        w[0, 2, 3, 1] = 1j * numpy.inf
+        w[0, 3] = 0
+        w[0, 4] = 1e-42
+        w[0, 5] *= 1e-36
+        w[0, 6] *= 1e34
+        w[0, 7, 1:] *= 1e-6
+        for variant, weights_as in itertools.product(QUANTISED, ["ci8", "cf16"]):
+            with self.subTest(variant=variant, weights_as=weights_as):
+                got, sums, scale = self.check_values(w, "ci8", 11, variant, weights_as)
+                self.assertTrue(numpy.isnan([got.real[:, 0, 1, 0], got.imag[:, 0, 1, 0]]).all())
+                self.assertTrue(numpy.isnan([got.real[:, 0, 2, 1], got.imag[:, 0, 2, 1]]).all())
+                self.assertTrue((got[:, 0, 3:5] == 0).all())
+                norm = 6 * 128 * scale * (127 if weights_as == "ci8" else 2.0 ** 15)
+                good = numpy.isfinite(norm)
+                error = abs(got - sums * scale)
+                self.assertEqual(good.sum(), 16)
+                self.assertTrue((error <= 36 * 2.0 ** -24 * norm)[:, good].all())
+
+    def test_new_quantised_weights(self):
+        """Each block of weights is quantised, and applies from its tick on."""
+        x, numbers = voltages("ci8", (45, 2, 6, 2))
+        w = random_weights((4, 2, 5, 6)) * numpy.array([1, 1e3, 1e-3, 7])[:, None, None, None]
+        w = w.astype(numpy.complex64)
+        rates = ", sample_rate: 1 kHz", ", sample_rate: 100 Hz"
+        for variant, weights_as, cuts in itertools.product(
+                QUANTISED, ["ci8", "cf16"], [(1 << 16,), (7, 1)]):
+            with self.subTest(variant=variant, weights_as=weights_as, cuts=cuts):
+                text = graph("ci8[time channel station pol]", [-1, 2, 6, 2],
+                             port=("channel beam station", "2, 5, 6"), weights_as=weights_as,
+                             rates=rates)
+                feeds = {"x": pipeline.Feed(x, 0, cuts), "w": pipeline.Feed(w, 0, [1])}
+                got = pipeline.run(text, feeds, {"y": (0, 1)}, {"b": variant})["y"].array
+                for t in range(45):
+                    levels, scale = quantise(w[min(t // 10, 3)][..., None], weights_as)
+                    used = (levels * scale)[..., 0]
+                    wanted = numpy.einsum("cbs,csp->cbp", used, numbers[t])
+                    norm = numpy.einsum("cbs,csp->cbp", abs(used), abs(numbers[t]))
+                    self.assertTrue((abs(got[t] - wanted) <= 45 * 2.0 ** -24 * norm).all(), t)
+
     def test_cuts(self):
         """The result is the same to the last bit for any blocks and for one and two workers."""
         n, shape, n_beams = 300, (-1, 3, 6, 2), 20
@@ -156,22 +271,29 @@ class Beamform(unittest.TestCase):
 
     def test_validity(self):
         """A beam is valid if any station is; invalid stations add nothing."""
-        n, n_stations = 200, 3
-        x, numbers = voltages("cf32", (n, 2, n_stations, 2))
+        n, n_stations = 100, 4
         valid = rng.random((n_stations, n)) > 0.3
         valid[:, 50:60] = False
         w = random_weights((2, 4, n_stations))
         numpy.save(self.path, w)
-        x = numpy.where(valid.T[:, None, :, None], x, 0).astype(x.dtype)
-        text = graph("cf32[time channel station pol]", [-1, 2, n_stations, 2], file=self.path,
-                     loses=", loses: [station]")
-        wanted = numpy.einsum("cbs,tcsp->tcbp", w.astype(complex), x.astype(complex))
-        for variant in VARIANTS:
-            with self.subTest(variant=variant):
+        cases = [(variant, "cf32", "given") for variant in VARIANTS]
+        cases += itertools.product(QUANTISED, ["ci4", "ci8"], ["ci8", "cf16"])
+        for variant, kind, weights_as in cases:
+            with self.subTest(variant=variant, kind=kind, weights_as=weights_as):
+                x, numbers = voltages(kind, (n, 2, n_stations, 2))
+                numbers = numpy.where(valid.T[:, None, :, None], numbers, 0)
+                used = w.astype(complex)
+                if weights_as != "given":
+                    levels, scale = quantise(w[..., None], weights_as)
+                    used = (levels * scale)[..., 0]
+                text = graph(f"{kind}[time channel station pol]", [-1, 2, n_stations, 2],
+                             file=self.path, loses=", loses: [station]", weights_as=weights_as)
                 got = pipeline.run(text, {"x": pipeline.Feed(x, 0, [64, 31], valid)},
                                    {"y": (0, 1)}, {"b": variant})["y"]
                 numpy.testing.assert_array_equal(got.validity[0], valid.any(0))
-                numpy.testing.assert_allclose(got.array, wanted, rtol=0, atol=1e-4)
+                wanted = numpy.einsum("cbs,tcsp->tcbp", used, numbers)
+                bound = 24 * 2.0 ** -24 * numpy.einsum("cbs,tcsp->tcbp", abs(used), abs(numbers))
+                self.assertTrue((abs(got.array - wanted) <= bound).all())
 
     def clocked(self, voltages, weights, n=400, n_blocks=9):
         """A graph of arrays whose sources have these parameters: voltages are 1, weights are k in

@@ -285,10 +285,13 @@ class Maker:
         if way == "updates":
             return sources.add_updates(self, name, stream, names, shape)
         weights = self.weights(shape)
-        made = stations.beamform(stream, weights, names)
+        weights_as = self.draw("given", "given", "ci8", "cf16")
+        used = weights if weights_as == "given" else stations.quantise(weights, names, weights_as)
+        made = stations.beamform(stream, used, names, roundings=5 if weights_as == "cf16" else 2)
         if way == "file" and not self.has_two_meanings(stream, names, shape):
-            return self.add(name, name, made, stage="beamform", weights=self.save(weights))
-        return sources.add_weights(self, name, made, weights, names)
+            return self.add(name, name, made, stage="beamform", weights=self.save(weights),
+                            weights_as=weights_as)
+        return sources.add_weights(self, name, made, weights, names, weights_as)
 
     def has_two_meanings(self, stream, names, shape):
         """Whether weights of these axes could also be weights of all axes that pass through."""

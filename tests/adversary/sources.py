@@ -297,7 +297,7 @@ def gap_lanes(maker, n_lanes, n):
 
 # ---- weights of beams ----
 
-def add_weights(maker, name, made, weights, names):
+def add_weights(maker, name, made, weights, names, weights_as):
     """Weights without time, from a node."""
     if maker.in_program or not maker.fits(made):
         return
@@ -307,7 +307,8 @@ def add_weights(maker, name, made, weights, names):
     maker.stages[source] = {"stage": "file.source", "path": path,
                             "layout": f"cf32[{' '.join(order)}]"}
     maker.read.add(source)
-    maker.add(name, {"voltages": name, "weights": source}, made, stage="beamform")
+    maker.add(name, {"voltages": name, "weights": source}, made, stage="beamform",
+              weights_as=weights_as)
 
 
 def positions(maker, n):

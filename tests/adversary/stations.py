@@ -134,9 +134,25 @@ def pointing(stream, positions, directions, modulus):
     return modulus * numpy.exp(-2j * numpy.pi * turns), names, off
 
 
-def beamform(stream, weights, names, ticks=None, off=0):
+def quantise(weights, names, weights_as):
+    """Weights of the axes `names` as `weights_as` rounds them: levels times a scale, which the
+    stations share."""
+    station = names.index("station")
+    parts = numpy.stack([weights.real, weights.imag], -1).astype(numpy.float32)
+    largest = abs(parts).max(axis=(station, -1), keepdims=True)
+    if weights_as == "ci8":
+        scale = largest / numpy.float32(127)
+        levels = numpy.rint(parts / numpy.where(scale > 0, scale, numpy.float32(1)))
+    else:
+        scale = numpy.ldexp(numpy.float32(1), numpy.frexp(largest)[1] - 15)
+        levels = (parts / scale).astype(numpy.float16)
+    used = levels.astype(float) * scale
+    return used[..., 0] + 1j * used[..., 1]
+
+
+def beamform(stream, weights, names, ticks=None, off=0, roundings=2):
     """`weights` has the axes `names`, among them beam and station; also time, if weights change at
-    `ticks`. `off` is the largest error of the weights."""
+    `ticks`. `off` is the largest error of the weights; each station adds so many roundings."""
     station = stream.axis("station")
     axes = canonical([*stream.axes, "beam"])
     if ticks is not None:
@@ -149,7 +165,7 @@ def beamform(stream, weights, names, ticks=None, off=0):
     y = (w * x).sum(axis=at)
     n = stream.x.shape[station]
     size = (abs(w) * (abs(x) + error)).sum(axis=at)
-    total = (abs(w) * error).sum(axis=at) + 2 * n * ROOT_2 * UNIT[32] * size
+    total = (abs(w) * error).sum(axis=at) + roundings * n * ROOT_2 * UNIT[32] * size
     total = total + off * (abs(x) + error).sum(axis=at)
     names = [name for name in axes if name != "station"]
     valid = numpy.expand_dims(stream.valid, beam).any(axis=at)

@@ -213,36 +213,69 @@ check_correlates(GpuBench *bench)
     }
 }
 
+/* Of weights as given, the floor is a share of the FMA peak, otherwise in TOP/s. `behind`: a stage
+ * behind it, with which the whole graph is timed; NULL: none. */
 static void
-check_beamform(GpuBench *bench, const char *type, gboolean by_time, guint n_beams, guint n_stations,
-               gdouble floor)
+check_beamform(GpuBench *bench, const char *type, const char *as, gboolean by_time, guint n_beams,
+               guint n_stations, const char *behind, gdouble floor)
 {
-    g_autofree char *name = g_strdup_printf("beamform %s %u x %u%s", type, n_beams, n_stations,
-                                            by_time ? ", stations outside time" : "");
+    const gboolean is_given = g_str_equal(as, "given");
+    const guint n_channels = is_given ? 256 : 64;
+    g_autofree char *name = g_strdup_printf(
+        "beamform %s %u x %u%s%s%s%s%s", type, n_beams, n_stations, is_given ? "" : ", weights as ",
+        is_given ? "" : as, by_time ? ", stations outside time" : "", behind ? ", then " : "",
+        behind ? behind : "");
+    g_autofree char *then =
+        behind ? g_strdup_printf("  behind: { from: stage, stage: %s }\n", behind) : g_strdup("");
     g_autofree char *stages = g_strdup_printf(
         "  pointing: { stage: pointing, n_stations: %u, spiral: 150 m, disk: 0.05, n_beams: %u, "
-        "first_frequency: 100 MHz, channel_width: 200 kHz, n_channels: 256 }\n"
-        "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"
-        "  sink: { stage: discard, from: stage }\n",
-        n_stations, n_beams);
+        "first_frequency: 100 MHz, channel_width: 200 kHz, n_channels: %u }\n"
+        "  stage: { stage: beamform, from: { voltages: source, weights: pointing }, weights_as: %s "
+        "}\n"
+        "%s"
+        "  sink: { stage: discard, from: %s }\n",
+        n_stations, n_beams, n_channels, as, then, behind ? "behind" : "stage");
     const GpuCase one = {
         .name = name,
         .stages = stages,
         .type = type,
         .layout = by_time ? "channel station time pol" : "channel time station pol",
-        .shape = {256, by_time ? (gint64)n_stations : -1, by_time ? -1 : (gint64)n_stations, 2},
-        .n_samples = 1024,
-        .n_blocks = 12,
-        .node = "stage",
+        .shape = {n_channels, by_time ? (gint64)n_stations : -1, by_time ? -1 : (gint64)n_stations,
+                  2},
+        .n_samples = is_given ? 1024 : 2048,
+        .n_blocks = is_given ? 12 : 24,
+        .node = behind ? NULL : "stage",
     };
     GpuFigures figures;
     if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     figures.operations = 8.0 * n_beams;
     print(bench, &one, &figures, 0);
+    const gdouble rate = figures.operations * (behind ? figures.wall : figures.node);
     if (floor > 0)
-        note(bench, name, figures.operations * figures.node / bench->ceilings.fma, TRUE, floor,
-             "of the FMA peak");
+        note(bench, name, rate / (is_given ? bench->ceilings.fma : 1e12), TRUE, floor,
+             is_given ? "of the FMA peak" : "TOP/s");
+}
+
+static void
+check_beamforms(GpuBench *bench)
+{
+    static const char *const behind[] = {NULL, "quantise, type: ci8, scale: 0.1", "power"};
+    check_beamform(bench, "cf32", "given", FALSE, 128, 64, NULL, 0);
+    check_beamform(bench, "cf32", "given", FALSE, 256, 128, NULL, 0);
+    check_beamform(bench, "cf32", "given", FALSE, 512, 256, NULL, 0.6);
+    check_beamform(bench, "cf32", "given", TRUE, 512, 256, NULL, 0.6);
+    check_beamform(bench, "ci8", "given", FALSE, 512, 256, NULL, 0);
+    check_beamform(bench, "ci8", "given", FALSE, 8, 256, NULL, 0);
+    for (guint i = 0; i < G_N_ELEMENTS(behind); i++) {
+        check_beamform(bench, "ci8", "ci8", FALSE, 512, 256, behind[i], 300);
+        check_beamform(bench, "ci8", "cf16", FALSE, 512, 256, behind[i], 200);
+    }
+    check_beamform(bench, "ci8", "ci8", TRUE, 512, 256, NULL, 300);
+    check_beamform(bench, "ci8", "cf16", TRUE, 512, 256, NULL, 0);
+    check_beamform(bench, "ci4", "ci8", FALSE, 512, 256, NULL, 300);
+    check_beamform(bench, "ci8", "ci8", FALSE, 128, 64, NULL, 0);
+    check_beamform(bench, "ci8", "ci8", FALSE, 8, 256, NULL, 0);
 }
 
 static void
@@ -684,12 +717,7 @@ main(int argc, char **argv)
     check_correlator(&bench, TRUE, FALSE, 40);
     check_correlator(&bench, TRUE, TRUE, 0.9);
     check_correlates(&bench);
-    check_beamform(&bench, "cf32", FALSE, 128, 64, 0);
-    check_beamform(&bench, "cf32", FALSE, 256, 128, 0);
-    check_beamform(&bench, "cf32", FALSE, 512, 256, 0.6);
-    check_beamform(&bench, "cf32", TRUE, 512, 256, 0.6);
-    check_beamform(&bench, "ci8", FALSE, 512, 256, 0);
-    check_beamform(&bench, "ci8", FALSE, 8, 256, 0);
+    check_beamforms(&bench);
     check_real_banks(&bench);
     check_elementwise(&bench);
     check_delays(&bench);

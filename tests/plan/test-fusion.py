@@ -9,6 +9,8 @@ import random
 import subprocess
 import unittest
 
+import numpy
+
 import graphs
 import numpy
 import pipeline
@@ -240,6 +242,24 @@ class Fusion(graphs.GraphTest):
             fused, plain = self.run_both(graph)
             for stats in fused, plain:
                 self.assertIsNotNone(self.node(stats, "s0"))
+
+    def test_beamformer(self):
+        """Behind sums of integers and of half precision, whole tiles and parts, with gaps."""
+        weights = (numpy.arange(80 * 6) % 19 - 9 + 1j * (numpy.arange(80 * 6) % 7 - 3)) / 9
+        numpy.save(self.folder / "weights.npy", weights.reshape(80, 6).astype(numpy.complex64))
+        for k, chain in enumerate(CHAINS[::3] if SANITIZED else CHAINS):
+            with self.subTest(chain=chain):
+                stages = self.stages(chain, n_stations=6, samples=300 + k,
+                                     invalid=[[2, 100, 50], [-1, 200, 9]],
+                                     layout=["[time beam pol]", "[beam time pol]"][k % 2])
+                del stages["filter"], stages["spectra"]
+                stages["beams"] = {"stage": "beamform", "from": "sky", "weights": "weights.npy",
+                                   "weights_as": ["ci8", "cf16"][k // 2 % 2], "variant": "mma-cuda"}
+                stages["s0"]["from"] = "beams"
+                fused, _ = self.run_both(stages)
+                node = self.node(fused, "+".join(["beams"] + [f"s{i}" for i in range(len(chain))]))
+                self.assertIsNotNone(node, [node["name"] for node in fused["nodes"]])
+                self.assertEqual(node["variant"], "mma-cuda")
 
     def test_warning(self):
         """The warning of what clips names the stage that clips."""

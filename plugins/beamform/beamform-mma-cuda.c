@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The beamformer on a device's matrix units, for quantised weights: the choice of a tile, and the
+ * launch. */
+#include "beamform-device.h"
+#include "beamform-quantise.h"
+
+#include <cornerturn/kit/epilogue.h>
+
+#define SOURCES "/cornerturn/plugins/beamform/"
+
+/* As in beamform-mma.cu. */
+enum { X_TIME, X_STATION, Y_TIME, Y_BEAM, AXES };
+enum { X_WIDE = 1, Y_WIDE = 2 };
+
+/* Sums of products of −128 and −127, or of 16 times −8, fit 32 bits. */
+#define MOST_STATIONS 65535
+
+/* ---- tiles ---- */
+
+enum { BEAMS, COLUMNS, WIDTH, WARPS, N_TUNABLES };
+static const CtTunable tunables[] = {
+    [BEAMS] = {"beams", CT_VALUES(0, 16, 32, 64, 128), 0, "of a tile; 0: by their number"},
+    [COLUMNS] = {"columns", CT_VALUES(64, 128, 256), 128,
+                 "times, or times and polarisations, of a tile"},
+    [WIDTH] =
+        {"width", CT_VALUES(0, 64), 0,
+         "columns of a warp in tiles of 64 beams and more; 0: 64 for ci8 weights and stations "
+         "innermost, otherwise 32"},
+    [WARPS] =
+        {"warps", CT_VALUES(0, 1, 4), 0,
+         "that multiply together; 4: the warpgroups of compute capability 9.0, for ci8 weights "
+         "and stations innermost, with tiles of 64 x 256; 0: those for more than 48 beams"},
+    {NULL},
+};
+
+typedef struct {
+    guint beams, columns;           /* of a block */
+    guint warp_beams, warp_columns; /* of a warp */
+    guint depth;
+    guint n_threads, n_blocks; /* of a block, of a multiprocessor */
+    gsize shared_bytes;
+    gboolean has_warpgroups; /* by beamform-wgmma.cu */
+} Tile;
+
+/* The sums of a warp, and the threads that a multiprocessor has registers for. */
+static const struct {
+    guint beams, warp_beams, warp_columns, threads;
+} usual[] = {{128, 32, 64, 256}, {64, 32, 64, 256}, {32, 32, 32, 384}, {16, 16, 32, 512}};
+
+/* Half as many sums of a thread, and twice as many threads. */
+#define NARROW_COLUMNS 32
+#define NARROW_THREADS 512
+
+#define MOST_BLOCKS  4
+#define MOST_THREADS 256 /* of a block */
+
+/* Tiles of warpgroups, as in beamform-wgmma.cu. */
+#define GROUP_BEAMS   64
+#define GROUP_COLUMNS 256
+#define GROUP_THREADS 384
+#define GROUP_STAGES  8
+#define GROUP_BYTES   (4 * (GROUP_COLUMNS * 16 + 32)) /* of a stage */
+#define ENOUGH_BEAMS  48
+
+/* The properties of a node that its tile depends on. */
+typedef struct {
+    guint architecture;
+    gint64 n_beams;
+    gboolean has_pol_weights; /* the two polarisations' columns have weights of their own */
+    gboolean x_along;         /* columns are contiguous in the voltages */
+    int weights_as;
+} Problem;
+
+static guint
+choose_beams(const Problem *problem, guint wanted)
+{
+    guint best = G_N_ELEMENTS(usual) - 1;
+    for (guint i = 0; i < G_N_ELEMENTS(usual); i++) {
+        if (wanted == usual[i].beams)
+            return i;
+        /* The largest that is at least three quarters full, 128 only if wanted. */
+        if (wanted == 0 && i > 0 && i < best && 4 * problem->n_beams > 3 * usual[i].beams)
+            best = i;
+    }
+    return best;
+}
+
+/* Bytes of two slabs, computed as in the kernel. */
+static gsize
+count_shared(const Tile *tile, const Problem *problem)
+{
+    const guint row = 2 * (problem->x_along ? tile->columns : tile->depth) + 16;
+    const guint voltages = (problem->x_along ? tile->depth : tile->columns) * row;
+    const guint weights = (problem->has_pol_weights ? 2 : 1) * tile->beams * 64;
+    return 2 * (gsize)(voltages + weights);
+}
+
+static gboolean
+uses_warpgroups(const Problem *problem, const gint64 *tuning)
+{
+    const gboolean has_other_tile =
+        tuning[BEAMS] != 0 || tuning[COLUMNS] != 128 || tuning[WIDTH] != 0;
+    return problem->architecture == 90 && problem->weights_as == BEAMFORM_CI8 &&
+           !problem->x_along &&
+           (tuning[WARPS] == 4 ||
+            (tuning[WARPS] == 0 && problem->n_beams > ENOUGH_BEAMS && !has_other_tile));
+}
+
+static void
+find_tile(Tile *tile, const Problem *problem, const gint64 *tuning)
+{
+    if (uses_warpgroups(problem, tuning)) {
+        *tile = (Tile){
+            .beams = GROUP_BEAMS,
+            .columns = GROUP_COLUMNS,
+            .warp_beams = 8,
+            .warp_columns = GROUP_COLUMNS,
+            .depth = 32,
+            .n_threads = GROUP_THREADS,
+            .n_blocks = 1,
+            .shared_bytes = GROUP_STAGES * GROUP_BYTES,
+            .has_warpgroups = TRUE,
+        };
+        return;
+    }
+    const guint i = choose_beams(problem, (guint)tuning[BEAMS]);
+    *tile = (Tile){
+        .beams = usual[i].beams,
+        .columns = (guint)tuning[COLUMNS],
+        .warp_beams = usual[i].warp_beams,
+        .warp_columns = usual[i].warp_columns,
+        .depth = problem->weights_as == BEAMFORM_CI8 ? 32 : 16,
+    };
+    guint threads = usual[i].threads;
+    if (tuning[WIDTH] == 0 && tile->warp_columns > NARROW_COLUMNS &&
+        (problem->x_along || problem->weights_as != BEAMFORM_CI8)) {
+        tile->warp_columns = NARROW_COLUMNS;
+        threads = NARROW_THREADS;
+    }
+    const guint warps_beams = tile->beams / tile->warp_beams;
+    while (32 * warps_beams * (tile->columns / tile->warp_columns) > MOST_THREADS)
+        tile->columns /= 2;
+    tile->n_threads = 32 * warps_beams * (tile->columns / tile->warp_columns);
+    tile->shared_bytes = count_shared(tile, problem);
+    tile->n_blocks = CLAMP(threads / tile->n_threads, 1, MOST_BLOCKS);
+}
+
+/* Whether weights differ between polarisations, the order of the voltages, and the device are not
+ * known yet: orders and devices without warpgroups make `warps` trials of the same tile. */
+static gboolean
+differs(const CtNode *nodes, const gint64 *tuning)
+{
+    const Problem problem = {
+        .architecture = 90,
+        .n_beams = ct_stream_length(&nodes[0].outputs[0], "beam"),
+        .weights_as = (int)ct_params_choice(nodes[0].params, "weights_as"),
+    };
+    Tile tile, usual_tile;
+    const gint64 chosen[N_TUNABLES] = {0, tuning[COLUMNS], tuning[WIDTH], 1};
+    if (tuning[WARPS] != 0)
+        return problem.weights_as == BEAMFORM_CI8 && tuning[BEAMS] == 0 && tuning[COLUMNS] == 128 &&
+               tuning[WIDTH] == 0;
+    find_tile(&tile, &problem, tuning);
+    find_tile(&usual_tile, &problem, chosen);
+    if (tile.columns != tuning[COLUMNS] ||
+        (tuning[WIDTH] != 0 && tile.warp_columns != tuning[WIDTH]))
+        return FALSE;
+    /* A tile that is more than half empty is not worth a trial. */
+    return tuning[BEAMS] == 0 || (tile.beams != usual_tile.beams &&
+                                  (tile.beams < 2 * problem.n_beams || tile.beams == 16));
+}
+
+/* ---- the variant ---- */
+
+typedef struct {
+    CtDevice *device;
+    Beamform *beamform;
+    BeamformWeights weights;
+    BeamformColumns columns;
+    Tile tile;
+    CtEpilogue *epilogue; /* NULL: none */
+    CtKernel *kernel;
+    gint64 strides[AXES + 3 * (CT_MAX_AXES + 1)]; /* the kernel's argument for a firing */
+} State;
+
+static CtKernel *
+compile(const State *self, GError **error)
+{
+    const Beamform *beamform = self->beamform;
+    const Tile *tile = &self->tile;
+    g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
+    const gboolean has_pol_weights = self->columns.n_pols == 2 && beamform->weights_have_pol;
+    const struct {
+        const char *name;
+        gint64 value;
+    } numbers[] = {
+        {"WEIGHTS_AS", beamform->weights_as},
+        {"IS_NIBBLES", beamform->type == CT_CI4},
+        {"N_STATIONS", beamform->n_stations},
+        {"N_BEAMS", beamform->n_beams},
+        {"ROWS", self->weights.n_rows},
+        {"N_STEPS", ct_beamform_divide_up(beamform->n_stations, tile->depth)},
+        {"N_POLS", self->columns.n_pols},
+        {"POL_WEIGHTS", has_pol_weights},
+        {"POL_SETS", beamform->n_sets},
+        {"X_ALONG", beamform->from_time > beamform->from_station},
+        {"Y_PAIRS", self->columns.y_pairs && !self->epilogue},
+        {"TILE_BEAMS", tile->beams},
+        {"TILE_COLUMNS", tile->columns},
+        {"WARP_BEAMS", tile->warp_beams},
+        {"WARP_COLUMNS", tile->warp_columns},
+        {"DEPTH", tile->depth},
+        {"N_BLOCKS", tile->n_blocks},
+        {"STAGES", GROUP_STAGES},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+        ct_beamform_define(defines, numbers[i].name, numbers[i].value);
+    ct_beamform_define_lengths(defines, beamform);
+    g_ptr_array_add(defines, NULL);
+    return ct_kernel_new(self->device,
+                         &(CtKernelSpec){
+                             .name = tile->has_warpgroups ? "beamform_wgmma" : "beamform_mma",
+                             .source = tile->has_warpgroups ? SOURCES "beamform-wgmma.cu"
+                                                            : SOURCES "beamform-mma.cu",
+                             .headers = (const char *const[]){SOURCES "beamform-matrix.h",
+                                                              SOURCES "beamform-quantise.h", NULL},
+                             .defines = (const char *const *)defines->pdata,
+                             .shared_bytes = tile->shared_bytes,
+                             .epilogue = self->epilogue,
+                         },
+                         error);
+}
+
+/* The number of tiles for this many times. */
+static gint64
+count_tiles(const State *self, gint64 n_times)
+{
+    return self->columns.n_elements * (self->weights.n_rows / self->tile.beams) *
+           ct_beamform_divide_up(n_times * self->columns.n_pols, self->tile.columns);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    State *self = *state = g_new0(State, 1);
+    self->device = prepare->device;
+    self->epilogue = prepare->epilogue;
+    Beamform *beamform = self->beamform = ct_beamform_new(prepare, error);
+    if (!beamform)
+        return FALSE;
+    const gboolean pol_last = (gint)prepare->inputs[0].layout.n_axes - 1 == beamform->from_pol;
+    const Problem problem = {
+        .architecture = ct_device_info(self->device)->architecture,
+        .n_beams = beamform->n_beams,
+        .has_pol_weights = pol_last && beamform->n_pols == 2 && beamform->weights_have_pol,
+        .x_along = beamform->from_time > beamform->from_station,
+        .weights_as = beamform->weights_as,
+    };
+    find_tile(&self->tile, &problem, prepare->tuning);
+    const BeamformFragments fragments = {self->tile.beams, self->tile.depth};
+    if (!ct_beamform_weights_init(&self->weights, self->device, beamform, &fragments, error))
+        return FALSE;
+    ct_beamform_columns(&self->columns, beamform, prepare);
+    if (count_tiles(self, prepare->outputs[0].max_samples) > G_MAXINT) {
+        g_set_error(
+            error, CT_ERROR, CT_ERROR_SHAPE,
+            "wants firings of at most %d tiles of %u × %u sums, but is given %" G_GINT64_FORMAT
+            " samples",
+            G_MAXINT, self->tile.beams, self->tile.columns, prepare->outputs[0].max_samples);
+        return FALSE;
+    }
+    self->kernel = compile(self, error);
+    return self->kernel != NULL;
+}
+
+/* Fills in the strides; returns which sides may move several elements at once. */
+static int
+find_strides(State *self, const CtBlock *in, const CtBlock *out)
+{
+    const Beamform *beamform = self->beamform;
+    gint64 *strides = self->strides;
+    strides[X_TIME] = ct_beamform_stride(in, beamform->from_time);
+    strides[X_STATION] = ct_beamform_stride(in, beamform->from_station);
+    strides[Y_TIME] = ct_beamform_stride(out, beamform->to_time);
+    strides[Y_BEAM] = ct_beamform_stride(out, beamform->to_beam);
+
+    /* The address of every vector and pair is a sum of these. */
+    const gboolean x_along = beamform->from_time > beamform->from_station;
+    guint64 x = GPOINTER_TO_SIZE(in->data), y = GPOINTER_TO_SIZE(out->data);
+    x |= (guint64)strides[x_along ? X_STATION : X_TIME];
+    y |= (guint64)strides[Y_TIME] * (2 / (guint64)self->columns.n_pols);
+    y |= (guint64)strides[Y_BEAM];
+    const guint step = beamform->n_axes + 1;
+    for (guint a = 0; a < beamform->n_axes; a++) {
+        const BeamformAxis *axis = &beamform->axes[a];
+        strides[AXES + a] = in->stride[axis->from];
+        strides[AXES + step + a] = out->stride[axis->to];
+        strides[AXES + 2 * step + a] = axis->set;
+        if (axis->length > 1) {
+            x |= (guint64)in->stride[axis->from];
+            y |= (guint64)out->stride[axis->to];
+        }
+    }
+    const gint64 bytes = (gint64)ct_type_info(beamform->type)->bytes;
+    const gboolean is_packed =
+        strides[x_along ? X_TIME : X_STATION] == self->columns.n_pols * bytes &&
+        (self->columns.n_pols == 1 || in->stride[beamform->from_pol] == bytes);
+    return (is_packed && x % (8 * (guint64)bytes) == 0 ? X_WIDE : 0) | (y % 16 == 0 ? Y_WIDE : 0);
+}
+
+static gboolean
+work(gpointer state, const CtWork *work, GError **error)
+{
+    State *self = state;
+    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
+    if (!out->data)
+        return TRUE;
+    gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
+    if (!epilogue || !ct_beamform_weights_update(&self->weights, work, error))
+        return FALSE;
+    int wide = find_strides(self, in, out);
+    int n_times = (int)out->n_samples;
+    int n_tiles =
+        (int)ct_beamform_divide_up(out->n_samples * self->columns.n_pols, self->tile.columns);
+    gconstpointer x = in->data, y = out->data;
+    /* Blocks with warpgroups stay on their multiprocessor. */
+    const gint64 most =
+        self->tile.has_warpgroups ? ct_device_info(self->device)->n_multiprocessors : G_MAXINT;
+    const CtLaunch launch = {
+        .grid = {(guint)MIN(count_tiles(self, out->n_samples), most), 1, 1},
+        .block = {self->tile.n_threads, 1, 1},
+        .shared_bytes = self->tile.shared_bytes,
+    };
+    return ct_queue_launch(work->queue, self->kernel, &launch,
+                           (gpointer[]){&x, &self->weights.quantised, &self->weights.scales, &y,
+                                        &n_times, &n_tiles, &wide, self->strides, epilogue},
+                           error);
+}
+
+static void
+finish(gpointer state)
+{
+    State *self = state;
+    if (!self)
+        return;
+    ct_kernel_free(self->kernel);
+    ct_beamform_weights_free(&self->weights);
+    ct_beamform_finish(self->beamform);
+    g_free(self);
+}
+
+static gboolean
+fits(const CtNode *nodes, char **reason)
+{
+    const guint as = ct_params_choice(nodes[0].params, "weights_as");
+    const gint64 n_stations = ct_stream_length(&nodes[0].inputs[0], "station");
+    if (as == BEAMFORM_GIVEN)
+        *reason = g_strdup("it wants quantised weights, but `weights_as` is given");
+    else if (as == BEAMFORM_CI8 && n_stations > MOST_STATIONS)
+        *reason = g_strdup_printf("it wants at most %d stations, but is given %" G_GINT64_FORMAT,
+                                  MOST_STATIONS, n_stations);
+    else
+        return TRUE;
+    return FALSE;
+}
+
+/* Products of half precision take twice as long. */
+static gdouble
+share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
+      G_GNUC_UNUSED const CtLayout *outputs)
+{
+    return ct_params_choice(nodes[0].params, "weights_as") == BEAMFORM_CI8 ? 1 : 0.5;
+}
+
+#define ROW(voltages, beams)                                                                       \
+    {                                                                                              \
+        "any: ci4|ci8" voltages ", cf32{beam station ...} -> cf32" beams, 6                        \
+    }
+
+/* A row for each order of the output. */
+#define ROWS(voltages)                                                                             \
+    ROW(voltages " pol]", "[... time beam pol]"), ROW(voltages " pol]", "[time ... beam pol]"),    \
+        ROW(voltages " pol]", "[... beam time pol]"), ROW(voltages "]", "[... time beam]"),        \
+        ROW(voltages "]", "[time ... beam]"), ROW(voltages "]", "[... beam time]")
+
+const CtVariant ct_beamform_mma_cuda = {
+    .name = "mma-cuda",
+    .backend = CT_CUDA,
+    .covers = (const char *const[]){"beamform", NULL},
+    .rows =
+        (const CtRow[]){
+            ROWS("[... time station"),
+            ROWS("[time ... station"),
+            ROWS("[... station time"),
+            ROW("[... station pol time]", "[... beam pol time]"),
+            {NULL},
+        },
+    .share = share,
+    .tunables = tunables,
+    .differs = differs,
+    .fits = fits,
+    .prepare = prepare,
+    .work = work,
+    .finish = finish,
+    .flags = CT_VARIANT_EPILOGUE,
+};
