@@ -231,6 +231,8 @@ test_kernels(void)
 static void
 test_epilogues(void)
 {
+    static const char *const behind[][3] = {{"quantise", "{ type: ci8 }", NULL},
+                                            {"power", "{ }", NULL}};
     g_autoptr(GRand) random = g_rand_new_with_seed(7);
 
     for (guint i = 0; i < 8 && kernel_test_can(); i++) {
@@ -244,9 +246,7 @@ test_epilogues(void)
         for (guint v = 0; v < variants->len; v++) {
             const CtVariant *variant = variants->pdata[v];
             if (variant->flags & CT_VARIANT_EPILOGUE && variant_test_fits(test, variant, order))
-                kernel_test_compile_attached(test, variant, order, samples,
-                                             i % 2 ? "power" : "quantise",
-                                             i % 2 ? "{ }" : "{ type: ci8 }");
+                kernel_test_compile_attached(test, variant, order, samples, behind[i % 2]);
         }
         variant_test_free(test);
         g_unlink(path);
