@@ -97,8 +97,8 @@ check_banks(GpuBench *bench)
     static const struct {
         guint n_channels, n_taps;
         gdouble floor;
-    } banks[] = {{64, 8, 0},  {128, 8, 0},  {256, 4, 0},  {256, 8, 115}, {256, 16, 0},
-                 {512, 8, 0}, {1024, 8, 0}, {2048, 8, 0}, {4096, 8, 0},  {100, 8, 0}};
+    } banks[] = {{64, 8, 230},  {128, 8, 230},  {256, 4, 235},  {256, 8, 215}, {256, 16, 180},
+                 {512, 8, 190}, {1024, 8, 165}, {2048, 8, 135}, {4096, 8, 85}, {100, 8, 100}};
     for (guint i = 0; i < G_N_ELEMENTS(banks); i++)
         check_bank(bench, NULL, NULL, banks[i].n_channels, banks[i].n_taps, banks[i].floor);
     check_bank(bench, "cuda", "cuda", 256, 8, 0);
@@ -197,7 +197,7 @@ check_correlates(GpuBench *bench)
     } cases[] = {
         {"cf32", 64, 1024, 0},    {"cf32", 128, 1024, 0},  {"cf32", 256, 1024, 0.45},
         {"ci8", 16, 1024, 0},     {"ci8", 32, 1024, 0},    {"ci8", 64, 1024, 0},
-        {"ci8", 128, 1024, 0},    {"ci8", 256, 1024, 100}, {"ci8", 512, 1024, 0},
+        {"ci8", 128, 1024, 540},  {"ci8", 256, 1024, 620}, {"ci8", 512, 1024, 660},
         {"ci8", 1024, 1024, 0},   {"ci8", 64, 128, 0},     {"ci8", 256, 128, 0},
         {"ci8", 256, 1000000, 0}, {"ci4", 64, 1024, 0},    {"ci4", 256, 1024, 0},
         {"ci16", 64, 1024, 0},
@@ -268,12 +268,12 @@ check_beamforms(GpuBench *bench)
     check_beamform(bench, "ci8", "given", FALSE, 512, 256, NULL, 0);
     check_beamform(bench, "ci8", "given", FALSE, 8, 256, NULL, 0);
     for (guint i = 0; i < G_N_ELEMENTS(behind); i++) {
-        check_beamform(bench, "ci8", "ci8", FALSE, 512, 256, behind[i], 300);
+        check_beamform(bench, "ci8", "ci8", FALSE, 512, 256, behind[i], 440);
         check_beamform(bench, "ci8", "cf16", FALSE, 512, 256, behind[i], 200);
     }
-    check_beamform(bench, "ci8", "ci8", TRUE, 512, 256, NULL, 300);
+    check_beamform(bench, "ci8", "ci8", TRUE, 512, 256, NULL, 340);
     check_beamform(bench, "ci8", "cf16", TRUE, 512, 256, NULL, 0);
-    check_beamform(bench, "ci4", "ci8", FALSE, 512, 256, NULL, 300);
+    check_beamform(bench, "ci4", "ci8", FALSE, 512, 256, NULL, 430);
     check_beamform(bench, "ci8", "ci8", FALSE, 128, 64, NULL, 0);
     check_beamform(bench, "ci8", "ci8", FALSE, 8, 256, NULL, 0);
 }
@@ -713,8 +713,8 @@ main(int argc, char **argv)
     check_epilogues(&bench);
     check_folds(&bench);
     check_filters(&bench);
-    check_correlator(&bench, FALSE, FALSE, 28);
-    check_correlator(&bench, TRUE, FALSE, 40);
+    check_correlator(&bench, FALSE, FALSE, 32);
+    check_correlator(&bench, TRUE, FALSE, 115);
     check_correlator(&bench, TRUE, TRUE, 0.9);
     check_correlates(&bench);
     check_beamforms(&bench);
