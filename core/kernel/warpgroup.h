@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Instructions of devices of compute capability 9.0, for kernels that include
- * "cornerturn/warpgroup.h": matrix products of a warpgroup, fragments that are stored in shared
- * memory, barriers with phases there, and the division of registers among warpgroups.
+ * "cornerturn/warpgroup.h": matrix products of a warpgroup, barriers with phases in shared memory,
+ * and the division of registers among warpgroups.
  *
  * A warpgroup is four consecutive warps, the first a multiple of four. If CT_EMULATED is defined,
  * the emulator replaces the functions that are written in assembly here:
@@ -66,21 +66,6 @@ __device__ inline void
 ct_registers_give()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
-}
-#endif
-
-/* ---- fragments to shared memory ----
- *
- * The reverse of ct_ldmatrix4: thread 8 i + r gives the address of row r of the ith matrix. */
-
-#ifndef CT_EMULATED
-__device__ inline void
-ct_stmatrix4(const unsigned registers[4], void *row)
-{
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                     ct_shared_address(row)),
-                 "r"(registers[0]), "r"(registers[1]), "r"(registers[2]), "r"(registers[3])
-                 : "memory");
 }
 #endif
 

@@ -64,11 +64,9 @@ static CtKernel *
 compile(const State *self, const char *name, const char *source, GPtrArray *defines, GError **error)
 {
     static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-bytes.h",
-                                          "/cornerturn/plugins/correlate/correlate-copy.h",
                                           "/cornerturn/plugins/correlate/correlate-device.h",
                                           "/cornerturn/plugins/correlate/correlate-piece.h",
-                                          "/cornerturn/plugins/correlate/correlate-square.h",
-                                          NULL};
+                                          "/cornerturn/plugins/correlate/correlate-square.h", NULL};
     g_autofree char *resource =
         g_strdup_printf("/cornerturn/plugins/correlate/correlate-%s.cu", source);
     g_ptr_array_add(defines, NULL);

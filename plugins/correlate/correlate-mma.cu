@@ -20,7 +20,6 @@
  * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage), BLOCKS (of a
  * multiprocessor). */
 #include "correlate-bytes.h"
-#include "correlate-copy.h"
 #include "correlate-square.h"
 
 constexpr int unit_warps = UNIT_I * UNIT_J;
@@ -75,6 +74,13 @@ stage_offset(const Source &source)
     return source.u * unit_bytes + source.side * side_bytes + source.row * row_bytes + 2 * source.m;
 }
 
+__device__ inline const INPUT *
+input_at(const CorrelatePiece &piece, const char *spectrum, int m)
+{
+    return (const INPUT *)(spectrum + m / N_POLS * piece.from_station +
+                           m % N_POLS * piece.from_pol);
+}
+
 #if IS_NIBBLES
 /* Elements in registers before they are stored in shared memory, 8 of them a vector. */
 struct Fetched {
@@ -118,6 +124,30 @@ store(const Job *jobs, const Fetched &fetched, char *stage)
     }
 }
 #else
+/* Copies spectrum t of 8 inputs from m on, none beyond the last. */
+__device__ inline void
+copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
+{
+    const char *from = job.voltages + t * piece.from_time;
+    const int n = t < job.n ? smaller(vector, n_inputs - m) : 0;
+    if (piece.width == 16) {
+        ct_cp_async16_zfill(to, n > 0 ? from + 2 * m : job.voltages, n > 0 ? 16 : 0);
+    } else if (piece.width == 8) {
+#pragma unroll
+        for (int k = 0; k < vector; k += 4)
+            ct_cp_async8_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : job.voltages,
+                               n > k ? 8 : 0);
+    } else if (piece.width == 4) {
+#pragma unroll
+        for (int k = 0; k < vector; k += 2)
+            ct_cp_async4_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : job.voltages,
+                               n > k ? 4 : 0);
+    } else {
+        for (int k = 0; k < vector; k++)
+            ((INPUT *)to)[k] = n > k ? *input_at(piece, from, m + k) : INPUT();
+    }
+}
+
 /* The copies of a thread in each DEPTH spectra, if a block has one unit and voltages are aligned:
  * the same inputs of every `row_step`th spectrum, from both sides. */
 constexpr int row_step = n_threads / n_vectors;

@@ -26,7 +26,7 @@
 /* Warpgroups: the shared memory of stages, the most stages, and the number of inputs up to which
  * products of warps are faster. */
 #define WARPGROUP_SHARED ((gsize)224 << 10)
-#define MOST_STAGES      8
+#define MOST_STAGES      5
 #define FEW_INPUTS       16
 
 enum { TILE, HEIGHT, WIDTH, THREADS, DEPTH, STAGES, WARPS, N_TUNABLES };
@@ -43,8 +43,8 @@ const CtTunable ct_correlate_tunables[] = {
                  "of a block, which has several small tiles; 0: by the tile"},
     [DEPTH] =
         {"depth", CT_VALUES(0, 4, 8, 16, 32, 64, 128), 0,
-         "spectra of a stage in shared memory, on tensor cores 16 to 64 (of a warpgroup 32 or "
-         "64), else 4 to 16; 0: by the tile"},
+         "spectra of a stage in shared memory, on tensor cores 16 to 64 (of a warpgroup 64 or "
+         "128), else 4 to 16; 0: by the tile"},
     [STAGES] = {"stages", CT_VALUES(0, 2, 3, 4), 0,
                 "stages in shared memory, where voltages go there as they are; 0: 3, or on "
                 "tensor cores 2 where more blocks fit a multiprocessor so, or as many as fit"},
@@ -99,8 +99,8 @@ static const Usual mma_tiles[] = {
 };
 
 static const Usual wgmma_tiles[] = {
-    {128, 64, 128, 512, 32, 1, 0.75, 1},
-    {64, 64, 64, 512, 32, 1, 1, 0.8},
+    {128, 64, 128, 512, 64, 1, 0.75, 1},
+    {64, 32, 64, 512, 64, 1, 0.75, 0.8},
     {32, 32, 32, 512, 64, 1, 1, 0.5},
     {0},
 };
@@ -286,32 +286,30 @@ fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsi
     }
 }
 
-/* Bytes of a stage of warpgroups: the spectra, the matrices of the columns, and nibbles. */
-static gsize
-count_warpgroup_stage(const CorrelateTile *tile, CtType input, guint n_sides)
-{
-    const gsize side = tile->depth * tile->tile;
-    const gsize spectra = n_sides * (2 * side + 16 * tile->depth), matrices = 4 * side;
-    return tile->n_units * (spectra + matrices + (input == CT_CI4 ? n_sides * side : 0));
-}
-
+/* The tile of warpgroups. Each of 256 producers transposes 16 spectra of 4 bytes of a side. A stage
+ * has two matrices of the inputs of a side, in large tiles three of the columns. */
 static void
 set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_sides,
                const gint64 *tuning)
 {
+    const gboolean is_large = usual->tile == 128;
+    const gboolean is_narrow = !is_large || (input == CT_CI4 && n_sides == 1);
+    const guint deepest = is_narrow ? 128 : 64;
+    const guint depth = n_sides == 1 ? deepest : usual->depth;
     *tile = (CorrelateTile){
         .arithmetic = WGMMA,
         .tile = usual->tile,
         .square = 8,
         .rows = usual->rows,
         .columns = usual->columns,
-        .n_units = usual->tile == 128 ? 1 : 2,
-        .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 32, 64) : usual->depth,
+        .n_units = usual->tile == 32 ? 2 : 1,
+        .depth = tuning[DEPTH] ? CLAMP((guint)tuning[DEPTH], 64, deepest) : depth,
         .n_blocks = usual->n_blocks,
         .n_threads = usual->n_threads,
         .multiprocessor_blocks = usual->n_blocks,
     };
-    const gsize stage = count_warpgroup_stage(tile, input, n_sides);
+    const guint n_matrices = 2 * n_sides + is_large;
+    const gsize stage = tile->n_units * n_matrices * tile->tile * tile->depth;
     const guint most = (guint)(WARPGROUP_SHARED / stage);
     tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : MOST_STAGES);
     tile->shared_bytes = tile->n_stages * stage;

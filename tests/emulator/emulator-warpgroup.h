@@ -60,34 +60,6 @@ ct_wgmma_wait()
     ct_lane()->services->defer_wait(ct_lane(), n_groups);
 }
 
-struct CtStoredFragments {
-    unsigned short *row;
-    const unsigned *registers;
-    const char *file;
-    int line;
-};
-
-inline void
-ct_store_matrices(void *const *arguments, unsigned mask)
-{
-    const auto &any = ct_of_lane<CtStoredFragments>(arguments, (unsigned)__builtin_ctz(mask));
-    if (mask != 0xffffffff)
-        ct_fail("stmatrix wants all 32 threads of a warp", any.file, any.line);
-    for (unsigned l = 0; l < CT_WARP; l++)
-        for (unsigned m = 0; m < 4; m++)
-            memcpy(ct_of_lane<CtStoredFragments>(arguments, 8 * m + l / 4).row + l % 4 * 2,
-                   &ct_of_lane<CtStoredFragments>(arguments, l).registers[m], 4);
-}
-
-inline void
-ct_stmatrix4(const unsigned registers[4], void *row, CT_HERE)
-{
-    if ((size_t)row % 16)
-        ct_fail("a row of stmatrix is not aligned to 16 bytes", file, line);
-    CtStoredFragments arguments = {(unsigned short *)row, registers, file, line};
-    ct_emulated_collective(0xffffffff, "ct_stmatrix4", ct_store_matrices, arguments, file, line);
-}
-
 struct CtWarpgroupProduct {
     int *d;
     unsigned long long a, b;
