@@ -23,9 +23,9 @@ const char *const ct_origin_names[CT_N_ORIGINS] = {
  * that can still be chosen if there is no alternative. */
 static const gdouble failed = 1e6;
 
-/* The share of the cost of traffic between two stages that they save as members of a chain. It
- * stays in the L2 cache either way, if blocks do, but need not go to another worker's: chains of
- * two to four maps took 0.8 to 1 of the time of their stages on two workers. */
+/* The share of the cost of traffic between two stages that they save as members of a chain. Without
+ * one, the traffic stays in the L2 cache as well: on one worker, chains of two to four maps took
+ * 0.8 to 1 of the time of their stages. */
 static const gdouble saved_in_chain = 0.15;
 
 struct CtEstimates {
