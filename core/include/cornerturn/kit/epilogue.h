@@ -79,8 +79,8 @@ CT_EXPORT gpointer ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work
 gboolean ct_epilogue_variant_takes(const CtVariant *base);
 /* A variant that does what `base` does and then the stage of `form`, which has
  * CT_VARIANT_ATTACHABLE or CT_VARIANT_FOLD or, on the processor, is of the same instruction set;
- * `base` may be such a variant itself. It covers all their stages. NULL where they do not fit. Freed
- * by ct_epilogue_variant_free, which accepts NULL. */
+ * `base` may be such a variant itself. It covers all their stages. NULL where they do not fit.
+ * Freed by ct_epilogue_variant_free, which accepts NULL. */
 CtVariant *ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form,
                                    const CtStage *stage);
 void ct_epilogue_variant_free(CtVariant *variant);
