@@ -15,7 +15,8 @@ DEVICE = re.compile(r"(?:(?P<date>\d{4}-\d\d-\d\d), )?(?P<device>\S.*?): (?P<cei
 HOST_CASE = re.compile(r"(?P<group>\w+) +(?P<name>\S.*?) +(?P<workers>\d+) +(?P<busy>\d+)% +"
                        r"(?P<samples>[\d.]+) +(?P<bytes>[\d.]+) +(?P<operations>[\d.]+)"
                        r"(?P<shares>[ \d.%]{0,21})")
-HOST_RATIO = re.compile(r"fusion +(?P<name>\S.*?) +(?P<workers>\d+) (?P<ratio>[\d.]+) x the chain")
+HOST_RATIO = re.compile(r"fusion +(?P<name>\S.*?) +(?P<workers>\d+) (?P<ratio>[\d.]+) "
+                        r"x the (?:chain|stages apart)")
 # The floors of bench and bench-gpu, and those of bench-choices.
 FLOOR = re.compile(r"(?P<name>\S.*?) +(?P<value>[\d.]+), at (?P<bound>least|most) +(?P<limit>[\d.]+) "
                    r"(?P<unit>\S.*?) +(?P<verdict>pass|FALL SHORT)")

@@ -255,9 +255,10 @@ def fusion_table(outputs):
     output, rows = outputs["fusion"], {}
     cases = {(case.name, case.workers): case for case in output.host_cases}
     for (name, workers), ratio in output.ratios.items():
-        chain, fused = (cases[f"{name}, {kind}", workers] for kind in ("cpu", "fused"))
+        kinds = ("cpu", "fused") if (f"{name}, cpu", workers) in cases else ("apart", "attached")
+        apart, fused = (cases[f"{name}, {kind}", workers] for kind in kinds)
         rows.setdefault((name,), {})[workers] = (
-            f"{cell(fused.samples)} / {cell(chain.samples)}: {ratio:.2f}{idle(chain, fused)}")
+            f"{cell(fused.samples)} / {cell(apart.samples)}: {ratio:.2f}{idle(apart, fused)}")
     return pivot(["fused / not fused by workers"], rows)
 
 

@@ -60,7 +60,7 @@ typedef struct {
  * `aim` is the bytes that firings on the host aim at. Errors are reported by ct_estimates_warning;
  * costs that cannot be read are modelled. The machine gets its measured ceilings. The machine and
  * the registry must outlive the estimates. */
-CtEstimates *ct_estimates_new(CtMachine *machine, const CtGraph *graph, const CtRegistry *registry,
+CtEstimates *ct_estimates_new(CtMachine *machine, const CtGraph *graph, CtRegistry *registry,
                               const CtEstimateSources *sources, gsize aim);
 void ct_estimates_free(CtEstimates *estimates);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtEstimates, ct_estimates_free)

@@ -479,8 +479,7 @@ attach(const CtRegistry *registry, const CtVariant *base, const CtStage *stage)
         return NULL;
     for (guint i = 0; i < variants->len; i++) {
         const CtVariant *form = variants->pdata[i];
-        CtVariant *attached =
-            form->backend == base->backend ? ct_epilogue_variant_new(base, form, stage) : NULL;
+        CtVariant *attached = ct_epilogue_variant_new(base, form, stage);
         if (attached)
             return attached;
     }
@@ -491,7 +490,7 @@ const CtVariant *
 ct_registry_attach(CtRegistry *registry, const CtVariant *base, const CtStage *stage)
 {
     gpointer attached;
-    if (!(base->flags & CT_VARIANT_EPILOGUE))
+    if (!ct_epilogue_variant_takes(base))
         return NULL;
     g_autofree char *key = g_strdup_printf("%p %p", (gconstpointer)base, (gconstpointer)stage);
     pthread_mutex_lock(&registry->lock);

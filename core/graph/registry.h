@@ -37,8 +37,8 @@ const CtStage *ct_registry_stage(const CtRegistry *registry, const char *name, G
 const GPtrArray *ct_registry_variants(const CtRegistry *registry, const char *stage);
 /* All stages, of CtStage, sorted by name; owned by the registry. */
 const GPtrArray *ct_registry_stages(const CtRegistry *registry);
-/* The variant that does what `base` does, and then `stage`, as an epilogue of its kernel; NULL
- * where there is none. Made once; owned by the registry. Its file is that of `base`. */
+/* The variant that does what `base` does, and then `stage`, attached behind it; NULL where there is
+ * none. Made once; owned by the registry. Its file is that of `base`. */
 const CtVariant *ct_registry_attach(CtRegistry *registry, const CtVariant *base,
                                     const CtStage *stage);
 /* The file of the plugin that has the stage or variant. */

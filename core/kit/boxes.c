@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts the way from one layout to another into strided boxes. */
-#include <cornerturn/kit/boxes.h>
+#include "form-private.h"
+
 #include <string.h>
 
 /* One piece of an axis: up to three strided axes from a first element. */
@@ -246,11 +247,17 @@ zero(guint8 *to, const CtBoxAxis *axes, guint n_axes, gsize bytes)
         zero(to + i * axes[0].out, axes + 1, n_axes - 1, bytes);
 }
 
+void
+ct_box_clear(const CtBox *box, gsize bytes)
+{
+    zero(box->out, box->axes, box->n_axes, bytes);
+}
+
 static void
 zero_gap(gpointer data, const CtBox *gap, G_GNUC_UNUSED gpointer scratch)
 {
     const CtBoxes *boxes = data;
-    zero(gap->out, gap->axes, gap->n_axes, ct_type_info(boxes->out_type)->bytes);
+    ct_box_clear(gap, ct_type_info(boxes->out_type)->bytes);
 }
 
 void
@@ -339,17 +346,22 @@ ct_box_next(CtBox *at, gint64 index[G_N_ELEMENTS(((CtBox *)0)->axes)])
 }
 
 void
+ct_box_assign(CtBox *to, const CtBox *from)
+{
+    to->n_axes = from->n_axes;
+    memcpy(to->axes, from->axes, from->n_axes * sizeof *from->axes);
+    to->in = from->in;
+    to->table = from->table;
+    to->out = from->out;
+    to->marks = from->marks;
+}
+
+void
 ct_box_each_run(const CtBox *box, const CtBoxAxis *element, CtBoxRun function, gpointer data)
 {
     gint64 index[G_N_ELEMENTS(box->axes)] = {0};
     CtBox at;
-    /* Most axes of a box are not used: they are not copied. */
-    at.n_axes = box->n_axes;
-    memcpy(at.axes, box->axes, box->n_axes * sizeof *box->axes);
-    at.in = box->in;
-    at.table = box->table;
-    at.out = box->out;
-    at.marks = box->marks;
+    ct_box_assign(&at, box);
     do
         function(data, at.in, at.table, at.out, at.n_axes > 0 ? &at.axes[at.n_axes - 1] : element);
     while (ct_box_next(&at, index));

@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Epilogues: what the kit makes of the stages that are attached behind a variant. */
+/* What the kit makes of the stages that are attached behind a variant: the epilogue of a kernel, or
+ * on the processor a chain. */
 #pragma once
 
 #include <cornerturn/kit/epilogue.h>
+
+/* A variant with stages attached behind it, to which its `form` points. */
+typedef struct {
+    CtVariant variant;
+    const CtVariant *base; /* with no stage attached */
+    guint n_own;           /* stages that the base covers */
+    guint n_attached;
+    const CtVariant **attached; /* [n_attached] */
+    const CtForm **forms;       /* [n_attached] theirs */
+    gboolean folds;             /* the last one is a fold, on a device */
+    const char **covers;
+    CtRow *rows;
+} CtAttachment;
 
 /* The epilogue of the stages of `nodes`, whose forms are `forms`, behind a kernel that makes
  * elements of type `made`; `n_counters` counters of other stages come before theirs. `out` is the
@@ -32,3 +46,13 @@ void ct_epilogue_set_folded(CtEpilogue *epilogue, const CtFolded *folded);
 /* The bytes that a firing of at most `max_samples` samples of the output uploads for an epilogue
  * that checks. */
 gsize ct_epilogue_upload(const CtEpilogue *epilogue, gint64 n_lanes, gint64 max_samples);
+
+/* ---- chains (chain.c) ---- */
+
+/* Whether the variant can be a member of a chain. */
+gboolean ct_chain_takes(const CtVariant *variant);
+/* Whether the chain can run these nodes, all that it covers. */
+gboolean ct_chain_fits(const CtAttachment *chain, const CtNode *nodes);
+gboolean ct_chain_prepare(CtPrepare *prepare, gpointer *state, GError **error);
+gboolean ct_chain_work(gpointer state, const CtWork *work, GError **error);
+void ct_chain_finish(gpointer state);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Variants with stages attached behind them: the variant itself, with an epilogue. */
+/* Variants with stages attached behind them: on a device the variant itself, with an epilogue; on
+ * the processor a chain. */
 #include "epilogue-private.h"
 #include "fold-private.h"
 
@@ -7,18 +8,6 @@
 
 /* The most bytes of input of a hop that is folded: rings on a device have room for several. */
 #define MOST_HOP_BYTES 0x1p26
-
-/* What `form` of such a variant points to. */
-typedef struct {
-    CtVariant variant;
-    const CtVariant *base; /* with no stage attached */
-    guint n_own;           /* stages that the base covers */
-    guint n_attached;
-    const CtForm **forms; /* [n_attached] */
-    gboolean folds;       /* the last one is a fold */
-    const char **covers;
-    CtRow *rows;
-} Attachment;
 
 /* The variant itself, prepared with an epilogue. */
 typedef struct {
@@ -58,7 +47,7 @@ finish(gpointer state)
 }
 
 static gboolean
-prepare_one(const Attachment *of, CtPrepare *prepare, gboolean checks, Prepared *prepared,
+prepare_one(const CtAttachment *of, CtPrepare *prepare, gboolean checks, Prepared *prepared,
             GError **error)
 {
     const CtNode *attached = &prepare->nodes[of->n_own];
@@ -101,7 +90,7 @@ allocate(State *self, const CtPrepare *prepare, GError **error)
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
-    const Attachment *of = prepare->variant->form;
+    const CtAttachment *of = prepare->variant->form;
     State *self = *state = g_new0(State, 1);
     const CtPrepare given = *prepare;
     self->base = of->base;
@@ -161,9 +150,15 @@ work(gpointer state, const CtWork *work, GError **error)
 /* ---- the table ---- */
 
 static gboolean
+is_chain(const CtVariant *variant)
+{
+    return variant->prepare == ct_chain_prepare;
+}
+
+static gboolean
 is_attachment(const CtVariant *variant)
 {
-    return variant->prepare == prepare;
+    return variant->prepare == prepare || is_chain(variant);
 }
 
 /* The row of the base with the types of the attached stage's output: "ci8[time] -> cf32[time]" and
@@ -179,15 +174,19 @@ attach_row(const char *row, const CtPort *ports)
                            ports[1].name ? ports[1].layout : "");
 }
 
+/* Chains have no blocks, and leave transposes to others: rows with a ':' are not theirs. */
 static CtRow *
-attach_rows(const CtRow *rows, const CtPort *ports)
+attach_rows(const CtVariant *base, const CtPort *ports)
 {
-    guint n = 0;
-    while (rows[n].layouts)
+    guint n = 0, n_kept = 0;
+    while (base->rows[n].layouts)
         n++;
     CtRow *own = g_new0(CtRow, n + 1);
-    for (guint i = 0; i < n; i++)
-        own[i] = (CtRow){attach_row(rows[i].layouts, ports), rows[i].efficiency};
+    for (guint i = 0; i < n; i++) {
+        const CtRow *row = &base->rows[i];
+        if (base->backend != CT_CPU || !strchr(row->layouts, ':'))
+            own[n_kept++] = (CtRow){attach_row(row->layouts, ports), row->efficiency};
+    }
     return own;
 }
 
@@ -209,52 +208,80 @@ can_fold(const CtVariant *base, const CtVariant *form)
     return form->flags & CT_VARIANT_FOLD && base->folds;
 }
 
+/* Whether the stage of `form` may be attached behind the stages of `base`. */
+static gboolean
+is_attachable(const CtVariant *base, const CtVariant *form)
+{
+    const gboolean maps = form->flags & CT_VARIANT_ATTACHABLE && !form->advance;
+    if (base->flags & CT_VARIANT_EPILOGUE)
+        return form->backend == base->backend && (maps || can_fold(base, form)) && !form->covers[1];
+    return (is_chain(base) || ct_chain_takes(base)) && ct_chain_takes(form) &&
+           form->isa == base->isa;
+}
+
+/* Makes the variant, a copy of its base, run with the stages attached; nothing is behind a fold. */
+static void
+set_functions(CtVariant *variant, const CtVariant *base, gboolean folds)
+{
+    const gboolean on_host = base->backend == CT_CPU;
+    variant->prepare = on_host ? ct_chain_prepare : prepare;
+    variant->advance = folds ? advance_fold : base->advance ? advance : NULL;
+    variant->flags &= folds ? ~(guint64)CT_VARIANT_EPILOGUE : ~(guint64)0;
+    variant->work = on_host ? ct_chain_work : work;
+    variant->finish = on_host ? ct_chain_finish : finish;
+}
+
+gboolean
+ct_epilogue_variant_takes(const CtVariant *base)
+{
+    return base->flags & CT_VARIANT_EPILOGUE || is_chain(base) || ct_chain_takes(base);
+}
+
 CtVariant *
 ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form, const CtStage *stage)
 {
     const gboolean folds = can_fold(base, form);
-    const gboolean maps = form->flags & CT_VARIANT_ATTACHABLE && !form->advance;
-    if (!(base->flags & CT_VARIANT_EPILOGUE) || (!maps && !folds) || form->covers[1] ||
-        !is_plain(stage, folds))
+    if (!is_attachable(base, form) || !is_plain(stage, folds))
         return NULL;
-    const Attachment *before = is_attachment(base) ? base->form : NULL;
-    Attachment *self = g_new0(Attachment, 1);
+    const CtAttachment *before = is_attachment(base) ? base->form : NULL;
+    CtAttachment *self = g_new0(CtAttachment, 1);
     const guint n = g_strv_length((char **)base->covers);
     self->base = before ? before->base : base;
     self->n_own = before ? before->n_own : n;
     self->n_attached = n + 1 - self->n_own;
+    self->attached = g_new0(const CtVariant *, self->n_attached);
     self->forms = g_new0(const CtForm *, self->n_attached);
-    for (guint k = 0; k + 1 < self->n_attached; k++)
+    for (guint k = 0; k + 1 < self->n_attached; k++) {
+        self->attached[k] = before->attached[k];
         self->forms[k] = before->forms[k];
+    }
+    self->attached[self->n_attached - 1] = form;
     self->forms[self->n_attached - 1] = form->form;
     self->folds = folds;
     self->covers = g_new0(const char *, n + 2);
     for (guint k = 0; k < n; k++)
         self->covers[k] = base->covers[k];
     self->covers[n] = stage->name;
-    self->rows = attach_rows(base->rows, stage->outputs);
+    self->rows = attach_rows(base, stage->outputs);
     self->variant = *self->base;
     self->variant.covers = self->covers;
     self->variant.rows = self->rows;
     self->variant.form = self;
-    self->variant.prepare = prepare;
-    self->variant.advance = folds ? advance_fold : self->base->advance ? advance : NULL;
-    self->variant.flags &= folds ? ~(guint64)CT_VARIANT_EPILOGUE : ~(guint64)0;
-    self->variant.work = work;
-    self->variant.finish = finish;
+    set_functions(&self->variant, self->base, folds);
     return &self->variant;
 }
 
 void
 ct_epilogue_variant_free(CtVariant *variant)
 {
-    Attachment *self = (Attachment *)variant;
+    CtAttachment *self = (CtAttachment *)variant;
     if (!self)
         return;
     for (CtRow *row = self->rows; row->layouts; row++)
         g_free((char *)row->layouts);
     g_free(self->rows);
     g_free(self->covers);
+    g_free(self->attached);
     g_free(self->forms);
     g_free(self);
 }
@@ -262,19 +289,28 @@ ct_epilogue_variant_free(CtVariant *variant)
 const CtVariant *
 ct_epilogue_variant_base(const CtVariant *variant)
 {
-    return is_attachment(variant) ? ((const Attachment *)variant->form)->base : variant;
+    return is_attachment(variant) ? ((const CtAttachment *)variant->form)->base : variant;
+}
+
+const CtVariant *
+ct_epilogue_variant_member(const CtVariant *variant, guint k)
+{
+    if (!is_chain(variant))
+        return NULL;
+    const CtAttachment *self = variant->form;
+    return k == 0 ? self->base : self->attached[k - 1];
 }
 
 gboolean
 ct_epilogue_variant_folds(const CtVariant *variant)
 {
-    return is_attachment(variant) && ((const Attachment *)variant->form)->folds;
+    return is_attachment(variant) && ((const CtAttachment *)variant->form)->folds;
 }
 
 /* Whether the last node sums along time, from the first sample on, whole windows of one stream; and
  * whether the samples of a sum, which are all in one firing, are not too many for that. */
 static gboolean
-fits_fold(const Attachment *self, const CtNode *nodes)
+fits_fold(const CtAttachment *self, const CtNode *nodes)
 {
     const guint n_windows = self->n_own + self->n_attached - 1;
     const CtFootprint *sum = &nodes[n_windows].footprint;
@@ -298,7 +334,9 @@ fits_fold(const Attachment *self, const CtNode *nodes)
 gboolean
 ct_epilogue_variant_fits(const CtVariant *variant, const CtNode *nodes)
 {
-    const Attachment *self = variant->form;
+    const CtAttachment *self = variant->form;
+    if (is_chain(variant))
+        return ct_chain_fits(self, nodes);
     for (guint k = 0; k + (self->folds ? 1 : 0) < self->n_attached; k++) {
         const CtNode *node = &nodes[self->n_own + k];
         if (!ct_epilogue_takes(self->forms[k], node, node[-1].outputs[0].type))

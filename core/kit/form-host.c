@@ -353,35 +353,86 @@ each_run_repeated(Job *job, CtBox *box, guint time)
         each_run(job, box);
 }
 
+/* Uses the box up. */
+static void
+run_box(Job *job, CtBox *box, gpointer scratch)
+{
+    guint time = 0;
+    job->scratch = scratch;
+    while (time < box->n_axes && box->axes[time].table != 0)
+        time++;
+    if (job->state->repeat > 1 && time < box->n_axes)
+        each_run_repeated(job, box, time);
+    else
+        each_run(job, box);
+}
+
 static void
 compute_box(gpointer data, const CtBox *given, gpointer scratch)
 {
-    Job *job = data;
     CtBox box = *given;
-    guint time = 0;
-    job->scratch = scratch;
-    while (time < box.n_axes && box.axes[time].table != 0)
-        time++;
-    if (job->state->repeat > 1 && time < box.n_axes)
-        each_run_repeated(job, &box, time);
-    else
-        each_run(job, &box);
+    run_box(data, &box, scratch);
+}
+
+static Job
+job_of(const State *self, const CtWork *work)
+{
+    const CtFormState *form = &self->form;
+    return (Job){
+        .state = self,
+        .x_stride = form->group_in < 0 ? 0 : work->inputs[0].stride[form->group_in],
+        .y_stride = form->group_out < 0 ? 0 : work->outputs[0].stride[form->group_out],
+        .counters = work->counters,
+    };
 }
 
 gboolean
 ct_form_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     const State *self = state;
-    const CtFormState *form = &self->form;
-    Job job = {
-        .state = self,
-        .x_stride = form->group_in < 0 ? 0 : work->inputs[0].stride[form->group_in],
-        .y_stride = form->group_out < 0 ? 0 : work->outputs[0].stride[form->group_out],
-        .counters = work->counters,
-    };
-    if (ct_form_is_join(form))
-        ct_join_each(&form->join, work, compute_box, &job);
+    Job job = job_of(self, work);
+    if (ct_form_is_join(&self->form))
+        ct_join_each(&self->form.join, work, compute_box, &job);
     else
-        ct_boxes_each(&form->boxes, work, compute_box, &job);
+        ct_boxes_each(&self->form.boxes, work, compute_box, &job);
     return TRUE;
+}
+
+/* ---- parts ---- */
+
+static void
+keep_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
+{
+    *(CtBox *)data = *box;
+}
+
+void
+ct_form_part_init(CtFormPart *part, gconstpointer state, const CtWork *work, const char *axis,
+                  gint64 n)
+{
+    const State *self = state;
+    CtBoxes boxes = self->form.boxes;
+    *part = (CtFormPart){0};
+    boxes.n_items = 1;
+    for (guint a = 0; axis && a < boxes.n_axes; a++) {
+        if (boxes.axes[a].name != axis)
+            continue;
+        boxes.axes[a].length = n;
+        part->table_step = boxes.axes[a].table;
+    }
+    ct_boxes_each_filled(&boxes, work, keep_box, &part->box);
+    ct_box_simplify(&part->box);
+}
+
+void
+ct_form_part_work(const CtFormPart *part, gconstpointer state, const CtWork *work, gint64 first)
+{
+    const State *self = state;
+    Job job = job_of(self, work);
+    CtBox box;
+    ct_box_assign(&box, &part->box);
+    box.in = work->inputs[0].data;
+    box.out = work->outputs[0].data;
+    box.table = self->table ? self->table + first * part->table_step : NULL;
+    run_box(&job, &box, work->scratch);
 }

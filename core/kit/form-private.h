@@ -45,6 +45,26 @@ ct_form_kinds(const CtPrepare *prepare)
 }
 void ct_form_clear(CtFormState *self);
 
+/* Copies a box without the axes that it does not use, which are most. */
+void ct_box_assign(CtBox *to, const CtBox *from);
+/* Zeroes the elements of a box's output, of `bytes` each. */
+void ct_box_clear(const CtBox *box, gsize bytes);
+
+/* The walk over a part of a firing: some samples, and of one axis `n` elements. It is the same for
+ * all parts of this size. */
+typedef struct {
+    CtBox box;
+    gint64 table_step; /* bytes in the table from an element of the axis to the next */
+} CtFormPart;
+
+/* Describes the part that the blocks of `work` hold. Their layouts have no blocks of axes; the axis
+ * is interned, and no group is along it; NULL: there is none. */
+void ct_form_part_init(CtFormPart *part, gconstpointer state, const CtWork *work, const char *axis,
+                       gint64 n);
+/* ct_form_work for such a part, whose first element of the axis is number `first`. */
+void ct_form_part_work(const CtFormPart *part, gconstpointer state, const CtWork *work,
+                       gint64 first);
+
 /* The plugin's first kernel of this name; NULL: it has none. */
 const CtFormKernel *ct_form_find(const CtForm *form, const char *name);
 /* Fills in a cleared choice, by the form's `choose` or its `kernel` and `set`. */

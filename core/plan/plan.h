@@ -137,7 +137,7 @@ typedef struct {
     const char *why_smaller;  /* with `n_halvings`: the reason that the plan gives for them */
     const char *costs;        /* the cost database, in the form that ct_database_path() takes */
     const char *shipped;      /* the folder of the shipped measurements; NULL: the program's */
-    gboolean no_fusion;       /* no stage is attached behind the kernel of another */
+    gboolean no_fusion;       /* no stage is attached behind another */
     gboolean default_layouts; /* each stage in its default layouts, or the nearest ones */
     gint64 n_missing; /* the footprint in the plan is that of the loss of this many samples in a
                          row; 0: one */

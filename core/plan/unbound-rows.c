@@ -340,15 +340,15 @@ add_variant(CtUnboundRows *self, guint n, const CtVariant *variant, Told *told, 
     return add_attached(self, variant, nodes, n_nodes, error);
 }
 
-/* Adds the rows of the variant with the next stage attached as an epilogue, if it can be one. That
- * it can't is no reason for anything. */
+/* Adds the rows of the variant with the next stage attached, if it can be. That it can't is no
+ * reason for anything. */
 static gboolean
 add_attached(CtUnboundRows *self, const CtVariant *variant, const guint *nodes, guint n_nodes,
              GError **error)
 {
     const CtGraph *graph = self->planner->graph;
     const gint next = ct_planner_only_reader(self->fan_outs, nodes[n_nodes - 1]);
-    if (!(variant->flags & CT_VARIANT_EPILOGUE) || self->planner->options->no_fusion || next < 0 ||
+    if (self->planner->options->no_fusion || next < 0 ||
         ct_planner_reads_others(self->fan_outs, (guint)next))
         return TRUE;
     const CtVariant *attached = ct_registry_attach(self->planner->registry, variant,

@@ -102,6 +102,7 @@ class Maker:
                 "baseline" not in axes):
             found += 3 * [self.correlate]
         found += 2 * [self.stack, self.diamond]
+        found += 4 * [self.chain]
         return found
 
     def order(self, axes):
@@ -323,6 +324,21 @@ class Maker:
                  **({"over": over} if over != "station" or self.numbers.randrange(2) else {}),
                  **({"output": output} if output != "cf32" or self.numbers.randrange(2) else {}))
 
+    # ---- several steps ----
+
+    def follow(self, name, step):
+        """Takes a step behind a stream; returns the name of what it makes, or `name` if nothing."""
+        known = set(self.streams)
+        step(name, self.streams[name])
+        return next(iter(set(self.streams) - known), name)
+
+    def chain(self, name, _stream):
+        """Two to four maps of the kit, each behind the one before."""
+        maps = [self.convert, self.gains, self.power, self.quantise]
+        for _ in range(self.numbers.randrange(2, 5)):
+            ways = [way for way in self.ways(self.streams[name]) if way in maps]
+            name = self.follow(name, self.numbers.choice(ways))
+
     # ---- several streams ----
 
     def stack(self, name, stream):
@@ -366,12 +382,9 @@ class Maker:
         for _ in range(2):
             end = name
             for _ in range(self.numbers.randrange(3)):
-                known = set(self.streams)
                 step = self.numbers.choice(steps)
-                if step not in self.ways(self.streams[end]) + [self.window]:
-                    continue
-                step(end, self.streams[end])
-                end = next(iter(set(self.streams) - known), end)
+                if step in self.ways(self.streams[end]) + [self.window]:
+                    end = self.follow(end, step)
             ends.append(end)
         if ends[0] != ends[1] and set(self.streams) != before and self.stacks(
                 *(self.streams[end] for end in ends)):

@@ -51,6 +51,9 @@ Contender *graph_contender_new(const char *group, const char *name, guint n_work
                                const char *text, const char *source, const char *timed,
                                const char *node);
 
+/* Whether stages of the graph are attached to one another; TRUE unless it is set. */
+void graph_contender_set_fusion(Contender *contender, gboolean fusion);
+
 /* ---- groups of contenders, appended to `contenders` ---- */
 
 void stages_add(GPtrArray *contenders);

@@ -23,6 +23,7 @@ typedef struct {
     char *source;
     char *timed;    /* the node that measures the time */
     gint64 samples; /* of a run; 0: not known yet */
+    gboolean is_unfused;
 } Graph;
 
 /* The results of a run. */
@@ -117,7 +118,8 @@ static gboolean
 run_once(Graph *graph, gint64 samples, Run *run, GError **error)
 {
     g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(graph->text, -1, graph->base.name, error);
-    if (!pipeline || !ct_pipeline_set_workers(pipeline, graph->base.n_threads, error))
+    if (!pipeline || !ct_pipeline_set_workers(pipeline, graph->base.n_threads, error) ||
+        !ct_pipeline_set_fusion(pipeline, !graph->is_unfused, error))
         return FALSE;
     g_autofree char *set_samples =
         g_strdup_printf("%s.samples=%" G_GINT64_FORMAT, graph->source, samples);
@@ -197,4 +199,10 @@ graph_contender_new(const char *group, const char *name, guint n_workers, const 
     graph->source = g_strdup(source);
     graph->timed = g_strdup(timed);
     return &graph->base;
+}
+
+void
+graph_contender_set_fusion(Contender *contender, gboolean fusion)
+{
+    ((Graph *)contender)->is_unfused = !fusion;
 }

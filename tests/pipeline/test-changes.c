@@ -467,6 +467,40 @@ test_order(void)
                                    "n.gain=0.125 from tick 6\n"));
 }
 
+/* Of stages that are attached to one another: at the tick, for each of them. */
+static void
+test_chain(void)
+{
+    static const gfloat powers[] = {1, 1, 4, 4, 36, 36, 144, 144};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtPipeline) pipeline =
+        parse("stages:\n"
+              "  x: { stage: input, layout: 'cf32[time]', shape: [-1] }\n"
+              "  n: { from: x, stage: gains, gain: 1, backend: cpu }\n"
+              "  m: { from: n, stage: gains, gain: 1, backend: cpu }\n"
+              "  p: { from: m, stage: power, backend: cpu }\n"
+              "  y: { stage: output, from: p }\n");
+    gfloat samples[16];
+    for (guint i = 0; i < 8; i++) {
+        samples[2 * i] = 0;
+        samples[2 * i + 1] = 1;
+    }
+    change(pipeline, "m.gain=2", 2);
+    change(pipeline, "n.gain=3", 4);
+    change(pipeline, "m.gain=4", 6);
+    g_assert_true(ct_pipeline_start(pipeline, &error));
+    feed(pipeline, samples, 8);
+    expect(pipeline, powers, 8);
+    ct_pipeline_feed_end(pipeline, "x", &error);
+    CtBlock block;
+    g_assert_true(ct_pipeline_take(pipeline, "y", 30, &block, &error));
+    g_assert_true(ct_pipeline_wait(pipeline, 30));
+    g_autofree char *stats = ct_pipeline_stats_text(pipeline);
+    g_assert_nonnull(strstr(stats, "n+m+p"));
+    g_assert_nonnull(strstr(stats, "m.gain=2 from tick 2\nn.gain=3 from tick 4\n"
+                                   "m.gain=4 from tick 6\n"));
+}
+
 /* The number of times that a text has another in it. */
 static guint
 count_text(const char *text, const char *other)
@@ -606,6 +640,7 @@ main(int argc, char **argv)
     g_test_add_func("/changes/beside-port", test_beside_port);
     g_test_add_func("/changes/descriptions", test_descriptions);
     g_test_add_func("/changes/order", test_order);
+    g_test_add_func("/changes/chain", test_chain);
     g_test_add_func("/changes/many", test_many);
     g_test_add_func("/changes/key", test_key);
     g_test_add_func("/changes/reread", test_reread);

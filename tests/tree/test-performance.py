@@ -30,6 +30,9 @@ framework  ten nodes                          2       1.94 us per node and block
 fusion     fir + fft ci8 256x16, 4 x 2, cpu   2   98%     816.00     8.16    52.00  11.1%   2.0%
 fusion     fir + fft ci8 256x16, 4 x 2, fused  2   47%    1051.00    10.51    60.00  12.1%   2.0%  30.0%
 fusion     fir + fft ci8 256x16, 4 x 2        2 1.29 x the chain
+fusion     gains, power, apart                2  100%    2206.00    26.47    19.85  17.0%  36.0% 121.0%
+fusion     gains, power, attached             2  100%    2405.00    28.86    21.65  18.6%  31.8% 131.0%
+fusion     gains, power                       2 1.11 x the stages apart
 
 correlate cf32 64 stations: share of the FMA peak    0.81, at least  0.50 of the peak  pass
 empty stages: time per node and block                5.10, at most  5.00 us           FALL SHORT
@@ -80,10 +83,13 @@ class Lines(unittest.TestCase):
         self.assertEqual([(case.group, case.name, case.workers, case.busy) for case in output.host_cases],
                          [("stage", "fir ci8 256x16", 1, 100), ("stage", "copy", 1, 99),
                           ("fusion", "fir + fft ci8 256x16, 4 x 2, cpu", 2, 98),
-                          ("fusion", "fir + fft ci8 256x16, 4 x 2, fused", 2, 47)])
+                          ("fusion", "fir + fft ci8 256x16, 4 x 2, fused", 2, 47),
+                          ("fusion", "gains, power, apart", 2, 100),
+                          ("fusion", "gains, power, attached", 2, 100)])
         self.assertEqual([case.shares for case in output.host_cases[:2]],
                          [[40.7, 14.5, 95.2], [None, 62.0, 427.2]])
-        self.assertEqual(output.ratios, {("fir + fft ci8 256x16, 4 x 2", 2): 1.29})
+        self.assertEqual(output.ratios, {("fir + fft ci8 256x16, 4 x 2", 2): 1.29,
+                                         ("gains, power", 2): 1.11})
         self.assertEqual([(floor.value, floor.bound, floor.limit, floor.unit, floor.verdict)
                           for floor in output.floors],
                          [(0.81, "least", 0.5, "of the peak", "pass"), (5.1, "most", 5, "us", "FALL SHORT"),
@@ -148,7 +154,8 @@ class Tables(unittest.TestCase):
             "| fir | ci8 256x16: 1419 (41% FMA, 14% L2) |", "| copy | 3847 (62% L2) |",
             "| empty stages: time per node and block | 5.1 us | most 5 | **falls short** |",
             "| transposes of cf32: the slowest order | 0.56 of copy | least 0.3 | held |",
-            "| fir + fft ci8 256x16, 4 x 2 | 1051 / 816: 1.29, busy 47% |", "| processor | cf32 | 0.71 |",
+            "| fir + fft ci8 256x16, 4 x 2 | 1051 / 816: 1.29, busy 47% |",
+            "| gains, power | 2405 / 2206: 1.11 |", "| processor | cf32 | 0.71 |",
             "2026-01-03. A device.", "| GPU | cf32 | 0.71 |")
 
     def test_of_nothing(self):

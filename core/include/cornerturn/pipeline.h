@@ -90,7 +90,7 @@ CT_EXPORT gboolean ct_pipeline_set_costs(CtPipeline *pipeline, const char *costs
  * variants have: for comparison with a tuned plan. */
 CT_EXPORT gboolean ct_pipeline_set_default_layouts(CtPipeline *pipeline, gboolean default_layouts,
                                                    GError **error);
-/* FALSE: no stage is attached behind the kernel of another (its epilogue), for comparison. The
+/* FALSE: no stage is attached behind another, on a device or on the host, for comparison. The
  * results are the same. */
 CT_EXPORT gboolean ct_pipeline_set_fusion(CtPipeline *pipeline, gboolean fusion, GError **error);
 /* The number of consecutive lost samples whose effect the plan's description shows, 1 to

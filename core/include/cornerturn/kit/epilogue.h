@@ -72,10 +72,15 @@ CT_EXPORT gpointer ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work
 
 /* ---- for the planner ---- */
 
+/* Whether stages can be attached behind a variant: one with CT_VARIANT_EPILOGUE or, on the
+ * processor, one of <cornerturn/kit/form.h>. The latter and what is attached to it are a *chain*:
+ * its stages run one behind the other for a chunk of the block, which stays in the first caches,
+ * and then for the next one. */
+gboolean ct_epilogue_variant_takes(const CtVariant *base);
 /* A variant that does what `base` does and then the stage of `form`, which has
- * CT_VARIANT_ATTACHABLE or CT_VARIANT_FOLD; `base` may be such a variant itself. It covers all
- * their stages. NULL where `base` takes no epilogue or `form` can be none. Freed by
- * ct_epilogue_variant_free, which accepts NULL. */
+ * CT_VARIANT_ATTACHABLE or CT_VARIANT_FOLD or, on the processor, is of the same instruction set;
+ * `base` may be such a variant itself. It covers all their stages. NULL where they do not fit.
+ * Freed by ct_epilogue_variant_free, which accepts NULL. */
 CtVariant *ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form,
                                    const CtStage *stage);
 void ct_epilogue_variant_free(CtVariant *variant);
@@ -83,7 +88,9 @@ void ct_epilogue_variant_free(CtVariant *variant);
 const CtVariant *ct_epilogue_variant_base(const CtVariant *variant);
 /* Whether the last stage of the variant is a fold that is attached to it. */
 gboolean ct_epilogue_variant_folds(const CtVariant *variant);
-/* Whether the stages attached to the variant can be so for these nodes, all that it covers. */
+/* Member k of a chain, the variant of its stage by itself; NULL where the variant is no chain. */
+const CtVariant *ct_epilogue_variant_member(const CtVariant *variant, guint k);
+/* Whether the stages attached to the variant can be run so for these nodes, all that it covers. */
 gboolean ct_epilogue_variant_fits(const CtVariant *variant, const CtNode *nodes);
 
 G_END_DECLS
