@@ -159,7 +159,7 @@ struct alignas(16) TapGroup {
     float tap[4];
 };
 /* The coefficients of a block in shared memory; a thread uses its column alone. */
-typedef TapGroup TapGroups[(N_TAPS + 3) / 4][N_SETS][THREADS];
+typedef TapGroup TapGroups[TAPS_SHARED ? (N_TAPS + 3) / 4 : 1][N_SETS][TAPS_SHARED ? THREADS : 1];
 
 /* The coefficients of a thread, in registers. Many of them are in shared memory instead. */
 #if TAPS_SHARED

@@ -19,6 +19,7 @@ ORDERS = ("time station pol channel", "station pol time channel", "channel time 
 def chain_of(numbers):
     """Stages behind the filter bank, and whether a sum of floats is among them."""
     chain, is_real, is_float, sums = [], False, True, False
+    is_small = False  # Half precision has no numbers above 65504.
     for _ in range(numbers.randrange(1, 5)):
         letter = "" if is_real else "c"
         way = numbers.choice(["quantise", "convert", "power", "gains", "level", "integrate"])
@@ -26,12 +27,12 @@ def chain_of(numbers):
         if way == "quantise" and is_float:
             stage |= {"type": letter + numbers.choice(["i8", "i16"] + ["i4"] * (not is_real)),
                       "scale": 10 ** numbers.uniform(-2, 1)}
-            is_float = False
+            is_float, is_small = False, stage["type"] != letter + "i16"
         elif way == "convert":
-            stage["type"] = letter + numbers.choice(["f32"] + ["f16"] * (not is_real))
+            stage["type"] = letter + numbers.choice(["f32"] + ["f16"] * is_small * (not is_real))
             is_float = True
         elif way == "power" and not is_real:
-            is_real = is_float = True
+            is_real, is_float, is_small = True, True, False
         elif way == "gains" and is_float:
             stage["gain"] = [numbers.uniform(-2, 2)]
         elif way == "level" and is_float and is_real:
@@ -39,7 +40,7 @@ def chain_of(numbers):
         elif way == "integrate" and is_float:
             stage |= {"length": numbers.choice([1, 2, 3, 7, 16, 64, 65, 200]),
                       "average": bool(numbers.randrange(2))}
-            sums = True
+            sums, is_small = True, False
         else:
             continue
         chain.append(stage)
