@@ -69,6 +69,26 @@ ct_registers_give()
 }
 #endif
 
+/* ---- stages of shared memory that producers fill and consumers empty, in turn ---- */
+
+/* The barriers of n stages: ones that are full, and ones that are empty again. */
+template <int n> struct CtStageBarriers {
+    unsigned long long full[n], empty[n];
+};
+
+/* The stage of n in use, and how often all of them have been. */
+template <int n> struct CtStageTurn {
+    int stage;
+    unsigned parity;
+
+    __device__ void
+    advance()
+    {
+        stage = stage + 1 < n ? stage + 1 : 0;
+        parity ^= stage == 0;
+    }
+};
+
 /* ---- matrix products of a warpgroup: d += a bᵀ, a 64 rows, b n rows, both 32 bytes deep ----
  *
  * Both matrices are in shared memory, of 8-bit integers, in pieces of 8 rows of 16 bytes, each of

@@ -44,7 +44,7 @@ typedef struct {
     gsize member_bytes, chunk_bytes; /* scratch of a member, and of each of two chunks */
 } State;
 
-/* What a member does with chunks of one size: the blocks and the walk are those of the first one.
+/* The work of a member on chunks of one size: the blocks and the walk are those of the first one.
  */
 typedef struct {
     CtBlock in, out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kit makes of the stages that are attached behind a variant: the epilogue of a kernel, or
- * on the processor a chain. */
+/* The kit makes one of two things of stages that are attached behind a variant: the epilogue of a
+ * kernel, or on the processor a chain. */
 #pragma once
 
 #include <cornerturn/kit/epilogue.h>

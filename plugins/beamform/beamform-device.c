@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants on devices share; see the header. */
+/* The variants on devices share these functions; see the header. */
 #include "beamform-device.h"
 
 #include "beamform-quantise.h"

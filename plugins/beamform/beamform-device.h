@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the variants on devices share: which axes are columns of the products, and the weights on
+/* The variants on devices share this: which axes are columns of the products, and the weights on
  * the device. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernels of the beamformer on matrix units share: the tile of a block, voltages of 8
+/* The kernels of the beamformer on matrix units share this: the tile of a block, voltages of 8
  * bits, rows of weights, and the store of the sums.
  *
  * Compiled with

@@ -28,22 +28,8 @@ static_assert(is_integer && !X_ALONG, "rows of contiguous stations");
 static_assert(TILE_BEAMS == n_consumers / 32 * WARP_BEAMS && WARP_BEAMS == 8, "a row for a row");
 static_assert(TILE_COLUMNS == 256 && WARP_COLUMNS == 256, "one instruction");
 
-struct Barriers {
-    uint64 full[STAGES], empty[STAGES];
-};
-
-/* The stage in use, and how often all of them have been. */
-struct Turn {
-    int stage;
-    unsigned parity;
-};
-
-__device__ inline void
-advance(Turn &turn)
-{
-    turn.stage = turn.stage + 1 < STAGES ? turn.stage + 1 : 0;
-    turn.parity ^= turn.stage == 0;
-}
+typedef CtStageBarriers<STAGES> Barriers;
+typedef CtStageTurn<STAGES> Turn;
 
 __device__ inline int
 count_tiles(int n_tiles)
@@ -71,7 +57,7 @@ struct Source {
     int block, d;
 };
 
-/* What does not change from tile to tile. */
+/* These do not change from tile to tile. */
 struct Node {
     const uint8 *x;
     int n_times, n_tiles, wide;
@@ -175,7 +161,7 @@ produce(const Node &node, Barriers &barriers, char *stages)
             __syncwarp();
             if (threadIdx.x % 32 == 0)
                 ct_phases_arrive(&barriers.full[turn.stage]);
-            advance(turn);
+            turn.advance();
         }
     }
 }
@@ -187,7 +173,7 @@ struct Words {
     uint2 at[weight_pols][2];
 };
 
-/* Where a warp's fragments of a tile begin for this thread. */
+/* The fragments of a warp's rows of a tile begin here for this thread. */
 __device__ inline const uint8 *
 find_fragments(const uint8 *w, const Tile &tile)
 {
@@ -249,7 +235,7 @@ consume(Barriers &barriers, const char *stages, Turn &turn, int *sums, Words (&w
             __syncwarp();
             if (threadIdx.x % 32 == 0)
                 ct_phases_arrive(&barriers.empty[turn.stage]);
-            advance(turn);
+            turn.advance();
         }
     }
 }

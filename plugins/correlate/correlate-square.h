@@ -6,7 +6,7 @@
 
 #include "correlate-device.h"
 
-/* Where the tile of a job begins in the matrices. */
+/* The tile of a job begins here in the matrices. */
 __device__ inline ct_ci32 *
 open_of(const CorrelatePiece &piece, const Job &job)
 {

@@ -60,22 +60,8 @@ constexpr int to_im = has_four ? piece_bytes : matrix_bytes;
 static_assert(TILE == 128 || TILE == 64 || TILE == 32, "rows of warpgroups");
 static_assert(DEPTH % 64 == 0, "a thread adds up one slab of four");
 
-struct Barriers {
-    uint64 full[STAGES], empty[STAGES];
-};
-
-/* The stage in use, and how often all of them have been. */
-struct Turn {
-    int stage;
-    unsigned parity;
-};
-
-__device__ inline void
-advance(Turn &turn)
-{
-    turn.stage = turn.stage + 1 < STAGES ? turn.stage + 1 : 0;
-    turn.parity ^= turn.stage == 0;
-}
+typedef CtStageBarriers<STAGES> Barriers;
+typedef CtStageTurn<STAGES> Turn;
 
 /* Blocks do jobs in rounds; one that has had a tile on the diagonal, which costs less, does not get
  * the same in every round. */
@@ -239,7 +225,7 @@ complement(uint4 x)
     return {~x.x, ~x.y, ~x.z, ~x.w};
 }
 
-/* Where re of input m of a side is in a slab. */
+/* The place of re of input m of a side in a slab. */
 __device__ inline int
 place_of(int side, int m)
 {
@@ -346,7 +332,7 @@ produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *u
                 __syncwarp();
                 if (threadIdx.x % 32 == 0)
                     ct_phases_arrive(&barriers.full[turn.stage]);
-                advance(turn);
+                turn.advance();
             }
         }
     }
@@ -450,7 +436,7 @@ consume(int n_steps, Barriers &barriers, const char *columns, const char *rows, 
         if (last >= 0)
             release(barriers, last);
         last = turn.stage;
-        advance(turn);
+        turn.advance();
     }
     ct_wgmma_wait<0>();
     if (last >= 0)
@@ -464,13 +450,13 @@ consume(int n_steps, Barriers &barriers, const char *columns, const char *rows, 
 __device__ inline void
 skip(int n_steps, Barriers &barriers, Turn &turn)
 {
-    for (int step = 0; step < n_steps; step++, advance(turn)) {
+    for (int step = 0; step < n_steps; step++, turn.advance()) {
         ct_phases_wait(&barriers.full[turn.stage], turn.parity);
         release(barriers, turn.stage);
     }
 }
 
-/* Where re of a thread's row h and column 8 block + x begins in its sums, and im; to these are
+/* The places of re of a thread's row h and column 8 block + x in its sums, and of im; to these are
  * added im im and the negative of re im, if all four sums are made. */
 __device__ inline int
 im_at(int block, int h, int x)

@@ -285,7 +285,7 @@ find_cell(gint64 hop, gint64 ahead)
     return best > 0 || hop > MOST_WHOLE ? best : hop;
 }
 
-/* Of shared memory of a group that transforms as few spectra at a time as it can. */
+/* The bytes of shared memory of a group that transforms as few spectra at a time as it can. */
 static gsize
 least_bytes(Way way, gint64 n_channels, gint64 n_taps, gsize state_bytes)
 {

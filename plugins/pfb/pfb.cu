@@ -144,7 +144,7 @@ put(ct_cf32 *spectrum, int phase, const ct_cf32 *values)
 }
 
 #if KEEPS_SAMPLES
-/* What a thread keeps from rows to rows. */
+/* A thread keeps this from rows to rows. */
 struct Filter {
     Windows windows;
 
