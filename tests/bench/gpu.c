@@ -595,6 +595,25 @@ check_real_banks(GpuBench *bench)
     }
 }
 
+/* Runs a case with stages attached and apart. `bytes` and `operations` of a sample are those of the
+ * node that has all stages; 0: they are not printed. */
+static void
+compare_fusion(GpuBench *bench, GpuCase *one, gdouble bytes, gdouble operations, const char *unit)
+{
+    GpuFigures fused, plain;
+    if (!is_wanted(bench, one->name) || !gpu_run_case(bench, one, &fused))
+        return;
+    print(bench, one, &fused, 0);
+    if (bytes > 0)
+        printf("%-44s %.2f of copy, %.2f of FMA\n", "", bytes * fused.wall / bench->ceilings.copy,
+               operations * fused.wall / bench->ceilings.fma);
+    one->no_fusion = TRUE;
+    if (!gpu_run_case(bench, one, &plain))
+        return;
+    print(bench, one, &plain, 0);
+    note(bench, one->name, fused.wall / plain.wall, TRUE, 1, unit);
+}
+
 /* A filter bank with a stage behind it, as an epilogue of its kernel and by itself. */
 static void
 check_epilogues(GpuBench *bench)
@@ -625,15 +644,7 @@ check_epilogues(GpuBench *bench)
             .n_samples = 1 << 18,
             .n_blocks = 60,
         };
-        GpuFigures fused, plain;
-        if (!is_wanted(bench, name) || !gpu_run_case(bench, &one, &fused))
-            continue;
-        print(bench, &one, &fused, 0);
-        one.no_fusion = TRUE;
-        if (!gpu_run_case(bench, &one, &plain))
-            continue;
-        print(bench, &one, &plain, 0);
-        note(bench, name, fused.wall / plain.wall, TRUE, 1, "times as fast as two kernels");
+        compare_fusion(bench, &one, 0, 0, "times as fast as two kernels");
     }
 }
 
@@ -668,17 +679,7 @@ check_folds(GpuBench *bench)
         };
         const gdouble bytes = 2 + 4.0 / banks[i].length;
         const gdouble operations = 4 * n_taps + 5 * log2(n_channels) + 4;
-        GpuFigures fused, plain;
-        if (!is_wanted(bench, name) || !gpu_run_case(bench, &one, &fused))
-            continue;
-        print(bench, &one, &fused, 0);
-        printf("%-44s %.2f of copy, %.2f of FMA\n", "", bytes * fused.wall / bench->ceilings.copy,
-               operations * fused.wall / bench->ceilings.fma);
-        one.no_fusion = TRUE;
-        if (!gpu_run_case(bench, &one, &plain))
-            continue;
-        print(bench, &one, &plain, 0);
-        note(bench, name, fused.wall / plain.wall, TRUE, 1, "times as fast as four stages");
+        compare_fusion(bench, &one, bytes, operations, "times as fast as four stages");
     }
 }
 
