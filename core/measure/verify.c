@@ -42,6 +42,7 @@ accuracies_measure(Accuracies *self, const CtVerifyTwins *twins)
         const CtComparison *found = &pair->comparison;
         CtAccuracy *output = &self->outputs[pair->node][pair->port];
         output->largest = found->value_largest;
+        output->n = (guint64)found->n;
         output->rms = found->n > 0 ? sqrt(found->value_squares / (gdouble)found->n) : 0;
     }
 }

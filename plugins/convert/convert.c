@@ -2,7 +2,6 @@
 /* The stage convert: the same values in another type. */
 #include "convert.h"
 
-#include <math.h>
 
 static const CtParam params[] = {
     {"type", CT_PARAM_TYPE, CT_PARAM_REQUIRED, .help = "the type of the output"},
@@ -22,7 +21,7 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
     const gdouble error = inputs[0].rms_error;
     const gboolean rounds = ct_type_info(node->inputs[0].type)->is_float &&
                             !ct_type_info(node->outputs[0].type)->is_float;
-    outputs[0].rms_error = rounds ? sqrt(error) + error : error;
+    outputs[0].rms_error = rounds ? ct_accuracy_rounded(&outputs[0], error) : error;
 }
 
 /* Nothing is computed besides the conversion. */

@@ -233,8 +233,8 @@ generate_accuracy(const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs, Ct
     const gdouble half = type->is_float && type->part_bits == 16 ? 0x1p-11 : 0;
     const gdouble level = type->is_float ? 0 : type->is_complex ? G_SQRT2 / 2 : 0.5;
     outputs[0].error = error + half * outputs[0].largest + level;
-    outputs[0].rms_error =
-        rms_error + half * outputs[0].rms + (type->is_float ? 0 : sqrt(rms_error));
+    outputs[0].rms_error = type->is_float ? rms_error + half * outputs[0].rms
+                                          : ct_accuracy_rounded(&outputs[0], rms_error);
 }
 
 static const CtStage generate = {

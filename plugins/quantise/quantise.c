@@ -4,7 +4,6 @@
 
 #include "quantise.kernel.h"
 
-#include <math.h>
 
 static const char *const types[] = {"ci4", "ci8", "ci16", "i8", "i16", NULL};
 
@@ -29,8 +28,8 @@ infer(CtNode *node, GError **error)
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {
-    const gdouble levels = ct_params_real(node->params, "scale") * inputs[0].rms_error;
-    outputs[0].rms_error = sqrt(levels) + levels;
+    const gdouble scale = ct_params_real(node->params, "scale");
+    outputs[0].rms_error = ct_accuracy_rounded(&outputs[0], scale * inputs[0].rms_error);
 }
 
 static gboolean

@@ -104,6 +104,15 @@ class Verify(graphs.GraphTest):
                 "bits": {"stage": "quantise", "from": "scaled", "type": "ci4", "scale": 5e-5},
             }), "--backend", BACKEND)
 
+    def test_few_levels(self):
+        """Of 7224 samples, one may be rounded to another level, though fewer are expected."""
+        self.agree(self.write({
+            "sky": {**SKY, "type": "ci4", "noise": 1, "samples": 903, "n_stations": 4,
+                    "start": 653, "seed": 396489391},
+            "floats": {"stage": "convert", "from": "sky", "type": "cf32"},
+            "bits": {"stage": "convert", "from": "floats", "type": "ci8"},
+        }), "--backend", BACKEND)
+
     def test_node(self):
         stages = {"sky": SKY, "filter": {"stage": "fir", "from": "sky", "n_channels": 8, "n_taps": 4},
                   "power": {"stage": "power", "from": "filter"}}

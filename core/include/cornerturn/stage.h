@@ -184,8 +184,14 @@ typedef struct {
     gdouble largest, rms;
     gdouble error;       /* bound of an element's error if the inputs are exact */
     gdouble rms_error;   /* root mean square of the error, including the inputs' rms_error */
-    guint64 reserved[2]; /* 0 */
+    guint64 n;           /* elements that the size is of; 0: unknown */
+    guint64 reserved[1]; /* 0 */
 } CtAccuracy;
+
+/* The root mean square of the error of `output` if its values, which were off by `error` levels
+ * (root mean square), are rounded to levels: a share of at most `error` of them goes to another
+ * level, and of few values, by chance, some more. */
+CT_EXPORT gdouble ct_accuracy_rounded(const CtAccuracy *output, gdouble error);
 
 /* The most counters that a stage may have. */
 #define CT_MAX_COUNTERS 16
