@@ -20,6 +20,7 @@ def chain_of(numbers):
     """Stages behind the filter bank, and whether a sum of floats is among them."""
     chain, is_real, is_float, sums = [], False, True, False
     is_small = False  # Half precision has no numbers above 65504.
+    is_mean = False  # Of powers of many samples: a quotient by one that may be 0 has no bound.
     for _ in range(numbers.randrange(1, 5)):
         letter = "" if is_real else "c"
         way = numbers.choice(["quantise", "convert", "power", "gains", "level", "integrate"])
@@ -27,7 +28,7 @@ def chain_of(numbers):
         if way == "quantise" and is_float:
             stage |= {"type": letter + numbers.choice(["i8", "i16"] + ["i4"] * (not is_real)),
                       "scale": 10 ** numbers.uniform(-2, 1)}
-            is_float, is_small = False, stage["type"] != letter + "i16"
+            is_float, is_small, is_mean = False, stage["type"] != letter + "i16", False
         elif way == "convert":
             stage["type"] = letter + numbers.choice(["f32"] + ["f16"] * is_small * (not is_real))
             is_float = True
@@ -35,12 +36,12 @@ def chain_of(numbers):
             is_real, is_float, is_small = True, True, False
         elif way == "gains" and is_float:
             stage["gain"] = [numbers.uniform(-2, 2)]
-        elif way == "level" and is_float and is_real:
+        elif way == "level" and is_mean:
             stage["mean"] = 10 ** numbers.uniform(-1, 2)
         elif way == "integrate" and is_float:
             stage |= {"length": numbers.choice([1, 2, 3, 7, 16, 64, 65, 200]),
                       "average": bool(numbers.randrange(2))}
-            sums, is_small = True, False
+            sums, is_small, is_mean = True, False, is_real and stage["length"] > 10
         else:
             continue
         chain.append(stage)
