@@ -273,27 +273,45 @@ find_image(const Unit *unit, const CtNvrtc *nvrtc, const char *path, char **log,
 
 /* ---- loading ---- */
 
-/* Looks for "12 bytes spill stores" in the assembler's log. Only dry devices check it, for
- * tests. */
+/* Looks for "12 bytes spill stores" in the assembler's log. */
 static gboolean
-check_spills(const CtKernelSpec *spec, guint architecture, const char *log, GError **error)
+finds_spills(const char *log)
 {
     static const char wanted[] = " bytes spill stores";
-    for (const char *found = strstr(log, wanted); found && !spec->may_spill;
-         found = strstr(found + 1, wanted)) {
+    for (const char *found = strstr(log, wanted); found; found = strstr(found + 1, wanted)) {
         const char *number = found;
         while (number > log && g_ascii_isdigit(number[-1]))
             number--;
-        if (g_ascii_strtoull(number, NULL, 10) == 0)
-            continue;
-        g_autofree char *defines =
-            spec->defines ? g_strjoinv(" ", (char **)spec->defines) : g_strdup("");
-        g_set_error(error, CT_ERROR, CT_ERROR_DEVICE,
-                    "kernel '%s' of %s (%s) spills registers on sm_%u:\n%s", spec->name,
-                    spec->source, defines, architecture, log);
-        return FALSE;
+        if (g_ascii_strtoull(number, NULL, 10) > 0)
+            return TRUE;
     }
-    return TRUE;
+    return FALSE;
+}
+
+/* Looks for messages that the assembler has serialised products of warpgroups, or has added a wait
+ * for them. */
+static gboolean
+finds_waits(const char *log)
+{
+    return strstr(log, "wgmma.mma_async instructions are serialized") ||
+           strstr(log, "warpgroup.wait is injected");
+}
+
+/* Refuses kernels that are slow for a reason that is in the assembler's log. Only dry devices do
+ * so, for tests. */
+static gboolean
+check_log(const CtKernelSpec *spec, guint architecture, const char *log, GError **error)
+{
+    const char *fault = !spec->may_spill && finds_spills(log) ? "spills registers"
+                        : finds_waits(log)                    ? "lets products of warpgroups wait"
+                                                              : NULL;
+    if (!fault)
+        return TRUE;
+    g_autofree char *defines =
+        spec->defines ? g_strjoinv(" ", (char **)spec->defines) : g_strdup("");
+    g_set_error(error, CT_ERROR, CT_ERROR_DEVICE, "kernel '%s' of %s (%s) %s on sm_%u:\n%s",
+                spec->name, spec->source, defines, fault, architecture, log);
+    return FALSE;
 }
 
 static void
@@ -422,7 +440,7 @@ ct_kernel_new(CtDevice *device, const CtKernelSpec *spec, GError **error)
     if (!image)
         return NULL;
     const gint64 found = g_get_monotonic_time();
-    if (ct_device_is_dry(device) && !check_spills(spec, architecture, log, error))
+    if (ct_device_is_dry(device) && !check_log(spec, architecture, log, error))
         return NULL;
     CtKernel *self = g_new0(CtKernel, 1);
     self->device = device;

@@ -265,6 +265,7 @@ DEVICE_FAULT(barrier, "faulty.no-barrier");
 DEVICE_FAULT(part, "faulty.part-of-barrier");
 DEVICE_FAULT(outside, "faulty.writes-behind");
 DEVICE_FAULT(spills, "faulty.spills");
+DEVICE_FAULT(early, "faulty.changes-products");
 FAULT(right, "faulty.right", .work = work_right);
 FAULT(behind, "faulty.reads-behind", .work = work_reads_behind);
 FAULT(before, "faulty.reads-before", .work = work_reads_before);
@@ -307,15 +308,32 @@ VARIANT(refuses_reference, "faulty.refuses", "reference", CT_REFERENCE, .work = 
 #define BOTH(id) &id##_cpu, &id##_reference
 
 CT_PLUGIN("faulty",
-          ((const CtStage *const[]){
-              &right_stage,     &behind_stage, &before_stage,  &input_stage,   &others_stage,
-              &padding_stage,   &last_stage,   &cuts_stage,    &workers_stage, &gaps_stage,
-              &scratch_stage,   &aborts_stage, &marks_stage,   &stops_stage,   &kernel_stage,
-              &barrier_stage,   &part_stage,   &outside_stage, &spills_stage,  &refuses_stage,
-              &boundless_stage, NULL}),
+          ((const CtStage *const[]){&right_stage,
+                                    &behind_stage,
+                                    &before_stage,
+                                    &input_stage,
+                                    &others_stage,
+                                    &padding_stage,
+                                    &last_stage,
+                                    &cuts_stage,
+                                    &workers_stage,
+                                    &gaps_stage,
+                                    &scratch_stage,
+                                    &aborts_stage,
+                                    &marks_stage,
+                                    &stops_stage,
+                                    &kernel_stage,
+                                    &barrier_stage,
+                                    &part_stage,
+                                    &outside_stage,
+                                    &spills_stage,
+                                    &refuses_stage,
+                                    &boundless_stage,
+                                    &early_stage,
+                                    NULL}),
           ((const CtVariant *const[]){
-              BOTH(right),        BOTH(behind), BOTH(before),  BOTH(input),   BOTH(others),
-              BOTH(padding),      BOTH(last),   BOTH(cuts),    BOTH(workers), BOTH(gaps),
-              BOTH(scratch),      BOTH(marks),  BOTH(aborts),  BOTH(stops),   BOTH(kernel),
-              BOTH(barrier),      BOTH(part),   BOTH(outside), BOTH(spills),  BOTH(boundless),
-              &refuses_reference, NULL}));
+              BOTH(right),   BOTH(behind),       BOTH(before),  BOTH(input),   BOTH(others),
+              BOTH(padding), BOTH(last),         BOTH(cuts),    BOTH(workers), BOTH(gaps),
+              BOTH(scratch), BOTH(marks),        BOTH(aborts),  BOTH(stops),   BOTH(kernel),
+              BOTH(barrier), BOTH(part),         BOTH(outside), BOTH(spills),  BOTH(boundless),
+              BOTH(early),   &refuses_reference, NULL}));

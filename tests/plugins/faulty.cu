@@ -4,6 +4,29 @@
 
 #define THREADS 64
 
+#if defined(CHANGES_PRODUCTS) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#include "cornerturn/warpgroup.h"
+
+/* Changes a sum of products before it waits for them. */
+__device__ int
+change_products()
+{
+    __shared__ int matrix[1024];
+    int d[32] = {};
+    const uint64 all = ct_wgmma_matrix(matrix, 128, 256);
+    ct_wgmma_begin();
+    ct_wgmma_s8<64>(d, all, all);
+    d[0] = -d[0];
+    ct_wgmma_s8<64>(d, all, all);
+    ct_wgmma_commit();
+    ct_wgmma_wait<0>();
+    return d[0];
+}
+#define PRODUCTS change_products()
+#else
+#define PRODUCTS 0
+#endif
+
 #ifdef SPILLS
 /* Keeps more numbers than there are registers. */
 __device__ float
@@ -56,4 +79,6 @@ __launch_bounds__(THREADS)
     if (keep_much(in, n) == 0.125f)
         out[0].re = 0;
 #endif
+    if (PRODUCTS == 1)
+        out[0].re = 0;
 }
