@@ -19,10 +19,16 @@ struct CtEpilogue {
     {
     }
     template <typename Made>
+    __device__ Made
+    make(const void *, Made made)
+    {
+        return made;
+    }
+    template <typename Made>
     __device__ void
     store(void *to, Made made)
     {
-        *(Made *)to = made;
+        *(Made *)to = make(to, made);
     }
     __device__ void
     end()

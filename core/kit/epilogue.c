@@ -135,19 +135,28 @@ add_counts(GString *text, const Own *self)
             g_string_append_printf(text, "counts[%u] += now[%u];\n", k, k);
 }
 
-/* Storing elements. */
+/* Making elements as they are stored, and storing them. */
 static void
 add_store(GString *text, const Own *self, const char *stored)
 {
-    g_string_append(text, "template <typename Made>\n"
-                          "__device__ __forceinline__ void store(void *to, Made x0)\n"
-                          "{\n");
+    g_string_append_printf(text,
+                           "template <typename Made>\n"
+                           "__device__ __forceinline__ %s\n"
+                           "make([[maybe_unused]] const void *to, Made x0)\n"
+                           "{\n",
+                           stored);
     add_statements(text, self);
-    g_string_append_printf(text, "*(%s *)to = x%u;\n", stored, self->n);
     if (self->epilogue.checks)
-        g_string_append(text, "if (!ct_epilogue_is_valid(settings.validity, to)) return;\n");
+        g_string_append_printf(
+            text, "if (!ct_epilogue_is_valid(settings.validity, to)) return x%u;\n", self->n);
     add_counts(text, self);
-    g_string_append(text, "}\n");
+    g_string_append_printf(text,
+                           "return x%u;\n"
+                           "}\n"
+                           "template <typename Made>\n"
+                           "__device__ __forceinline__ void store(void *to, Made made)\n"
+                           "{\n*(%s *)to = make(to, made);\n}\n",
+                           self->n, stored);
 }
 
 /* The lanes of a fold. If the epilogue checks, they know which samples of a hop are valid. */

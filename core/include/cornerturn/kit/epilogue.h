@@ -32,6 +32,10 @@
  * stages would make one after another: no operation of the kernel is joined with one of the
  * epilogue.
  *
+ * A kernel that first puts elements elsewhere, such as into shared memory, in order to write many
+ * side by side later, calls `make` in place of `store`: `epilogue.make(to, made)` gives the element
+ * that the kernel shall store at `to`, once for each element.
+ *
  * ---- folds ----
  *
  * If the last stage is a fold, CtEpilogue.hop is above 0: each sample of the bound output is made
