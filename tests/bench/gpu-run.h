@@ -40,3 +40,21 @@ typedef struct {
 
 /* Takes the median of some runs; if the case can't run, the reason goes into the summary. */
 gboolean gpu_run_case(GpuBench *bench, const GpuCase *one, GpuFigures *figures);
+
+/* ---- what is printed ---- */
+
+/* Whether the name contains one of the words of the command line, if there are any. */
+gboolean gpu_is_wanted(const GpuBench *bench, const char *name);
+/* Adds a floor to the summary, or a limit. */
+void gpu_note(GpuBench *bench, const char *name, gdouble value, gboolean at_least, gdouble limit,
+              const char *unit);
+void gpu_print(const GpuBench *bench, const GpuCase *one, const GpuFigures *figures,
+               gdouble bytes_per_element);
+/* Runs a case with stages attached and apart. `bytes` and `operations` of a sample are those of the
+ * node that has all stages; 0: they are not printed. */
+void gpu_compare_fusion(GpuBench *bench, GpuCase *one, gdouble bytes, gdouble operations,
+                        const char *unit);
+
+/* ---- cases ---- */
+
+void gpu_check_banks(GpuBench *bench);

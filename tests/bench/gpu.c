@@ -17,95 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static gboolean
-is_wanted(const GpuBench *bench, const char *name)
-{
-    if (!bench->words[0])
-        return TRUE;
-    for (guint i = 0; bench->words[i]; i++)
-        if (strstr(name, bench->words[i]))
-            return TRUE;
-    return FALSE;
-}
-
-/* ---- floors ---- */
-
-static void
-note(GpuBench *bench, const char *name, gdouble value, gboolean at_least, gdouble limit,
-     const char *unit)
-{
-    const gboolean held = at_least ? value >= limit : value <= limit;
-    g_string_append_printf(bench->summary, "%-52s %8.2f, at %s %7.2f %-16s %s\n", name, value,
-                           at_least ? "least" : "most", limit, unit, held ? "pass" : "FALL SHORT");
-    bench->good &= held;
-}
-
-static void
-print(const GpuBench *bench, const GpuCase *one, const GpuFigures *figures,
-      gdouble bytes_per_element)
-{
-    printf("%-44s wall %8.2f G/s", one->name, figures->wall * 1e-9);
-    if (one->node) {
-        const gdouble copy = bytes_per_element * figures->node / bench->ceilings.copy;
-        printf("  %s %8.2f G/s", one->node, figures->node * 1e-9);
-        if (bytes_per_element > 0)
-            printf(" %5.2f of copy", copy);
-        if (figures->operations > 0)
-            printf(" %7.2f Top/s %5.2f of FMA", figures->operations * figures->node * 1e-12,
-                   figures->operations * figures->node / bench->ceilings.fma);
-    }
-    printf("%s%s\n", figures->nodes ? "  each " : "", figures->nodes ? figures->nodes : "");
-    fflush(stdout);
-}
-
-/* With these variants or, if they are NULL, with the planner's choice. */
-static void
-check_bank(GpuBench *bench, const char *filter, const char *transform, guint n_channels,
-           guint n_taps, gdouble floor)
-{
-    g_autofree char *by = filter ? g_strdup_printf(", variant: \"%s\"", filter) : g_strdup("");
-    g_autofree char *then = filter ? g_strdup_printf(", variant: \"%s\"", transform) : g_strdup("");
-    const gboolean two = filter && !g_str_equal(filter, transform);
-    g_autofree char *name = g_strdup_printf("PFB ci8 %u channels, %u taps%s%s%s%s", n_channels,
-                                            n_taps, filter ? ", " : "", filter ? filter : "",
-                                            two ? " and " : "", two ? transform : "");
-    g_autofree char *stages =
-        g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u%s }\n"
-                        "  spectra: { stage: fft, from: filter%s }\n"
-                        "  sink: { stage: discard, from: spectra }\n",
-                        n_channels, n_taps, by, then);
-    const GpuCase one = {
-        .name = name,
-        .stages = stages,
-        .type = "ci8",
-        .layout = "station pol time",
-        .shape = {64, 2, -1},
-        .n_samples = 1 << 18,
-        .n_blocks = 100,
-    };
-    GpuFigures figures;
-    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
-        return;
-    print(bench, &one, &figures, 0);
-    if (floor > 0)
-        note(bench, one.name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
-}
-
-static void
-check_banks(GpuBench *bench)
-{
-    static const struct {
-        guint n_channels, n_taps;
-        gdouble floor;
-    } banks[] = {{64, 8, 230},  {128, 8, 230},  {256, 4, 235},  {256, 8, 215}, {256, 16, 180},
-                 {512, 8, 190}, {1024, 8, 165}, {2048, 8, 135}, {4096, 8, 85}, {100, 8, 100}};
-    for (guint i = 0; i < G_N_ELEMENTS(banks); i++)
-        check_bank(bench, NULL, NULL, banks[i].n_channels, banks[i].n_taps, banks[i].floor);
-    check_bank(bench, "cuda", "cuda", 256, 8, 0);
-    check_bank(bench, "cuda", "radix-cuda", 256, 8, 115);
-    check_bank(bench, "cuda", "radix-cuda", 1024, 8, 0);
-}
-
 /* The filter alone; the bytes of a sample are its own and those of its share of the output. */
 static void
 check_filter(GpuBench *bench, const char *type, const char *layout, guint n_channels, guint n_taps)
@@ -130,9 +41,9 @@ check_filter(GpuBench *bench, const char *type, const char *layout, guint n_chan
     };
     const gdouble bytes = (gdouble)info->bytes + (info->is_complex ? 8 : 4);
     GpuFigures figures;
-    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
+    if (!gpu_is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
-    print(bench, &one, &figures, bytes);
+    gpu_print(bench, &one, &figures, bytes);
 }
 
 static void
@@ -174,17 +85,17 @@ check_correlate(GpuBench *bench, const char *type, guint n_stations, guint integ
         .node = "stage",
     };
     GpuFigures figures;
-    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
+    if (!gpu_is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     /* This is the node's time alone; a transpose before it only counts in the whole graph's. */
     const gdouble inputs = 2.0 * n_stations;
     figures.operations = 8 * inputs * (inputs + 1) / 2 / inputs;
-    print(bench, &one, &figures, 0);
+    gpu_print(bench, &one, &figures, 0);
     const gdouble rate = figures.operations * figures.node;
     if (floor > 0 && g_str_equal(type, "cf32"))
-        note(bench, name, rate / bench->ceilings.fma, TRUE, floor, "of the FMA peak");
+        gpu_note(bench, name, rate / bench->ceilings.fma, TRUE, floor, "of the FMA peak");
     else if (floor > 0)
-        note(bench, name, rate * 1e-12, TRUE, floor, "useful TOP/s");
+        gpu_note(bench, name, rate * 1e-12, TRUE, floor, "useful TOP/s");
 }
 
 static void
@@ -247,14 +158,14 @@ check_beamform(GpuBench *bench, const char *type, const char *as, gboolean by_ti
         .node = behind ? NULL : "stage",
     };
     GpuFigures figures;
-    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
+    if (!gpu_is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     figures.operations = 8.0 * n_beams;
-    print(bench, &one, &figures, 0);
+    gpu_print(bench, &one, &figures, 0);
     const gdouble rate = figures.operations * (behind ? figures.wall : figures.node);
     if (floor > 0)
-        note(bench, name, rate / (is_given ? bench->ceilings.fma : 1e12), TRUE, floor,
-             is_given ? "of the FMA peak" : "TOP/s");
+        gpu_note(bench, name, rate / (is_given ? bench->ceilings.fma : 1e12), TRUE, floor,
+                 is_given ? "of the FMA peak" : "TOP/s");
 }
 
 static void
@@ -303,13 +214,14 @@ check_correlator(GpuBench *bench, gboolean quantised, gboolean from_host, gdoubl
         .from_host = from_host,
     };
     GpuFigures figures;
-    if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
+    if (!gpu_is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
-    print(bench, &one, &figures, 0);
+    gpu_print(bench, &one, &figures, 0);
     if (from_host)
-        note(bench, name, 2 * figures.wall / bench->ceilings.to, TRUE, floor, "of the pinned rate");
+        gpu_note(bench, name, 2 * figures.wall / bench->ceilings.to, TRUE, floor,
+                 "of the pinned rate");
     else
-        note(bench, name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
+        gpu_note(bench, name, figures.wall * 1e-9, TRUE, floor, "Gsamples/s");
 }
 
 /* Stages that are limited by memory: bytes read and written per element of the source. */
@@ -450,8 +362,8 @@ check_elementwise(GpuBench *bench)
         };
         memcpy(one.shape, cases[i].shape, sizeof one.shape);
         GpuFigures figures;
-        if (is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures))
-            print(bench, &one, &figures, cases[i].bytes);
+        if (gpu_is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures))
+            gpu_print(bench, &one, &figures, cases[i].bytes);
     }
 }
 
@@ -528,8 +440,8 @@ check_delays(GpuBench *bench)
         };
         memcpy(one.shape, cases[i].shape, sizeof one.shape);
         GpuFigures figures;
-        if (is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures))
-            print(bench, &one, &figures, 16);
+        if (gpu_is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures))
+            gpu_print(bench, &one, &figures, 16);
     }
     g_remove(path);
 }
@@ -555,132 +467,12 @@ check_empty(GpuBench *bench)
         .n_blocks = 2000,
     };
     GpuFigures figures;
-    if (is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures)) {
+    if (gpu_is_wanted(bench, one.name) && gpu_run_case(bench, &one, &figures)) {
         const gdouble us = figures.per_firing / (N_EMPTY + 1) * 1e6;
         printf("%-44s %.2f us per node and block\n", one.name, us);
-        note(bench, one.name, us, FALSE, 3, "us per node and block");
+        gpu_note(bench, one.name, us, FALSE, 3, "us per node and block");
     }
     g_string_free(stages, TRUE);
-}
-
-/* Filter banks of a telescope with 250 M real samples in every 125 ms. */
-static void
-check_real_banks(GpuBench *bench)
-{
-    static const struct {
-        guint n_channels, n_taps;
-    } banks[] = {{16, 32}, {64, 16}, {2048, 8}, {32768, 4}};
-    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
-        g_autofree char *name =
-            g_strdup_printf("PFB f32 %u channels, %u taps", banks[i].n_channels, banks[i].n_taps);
-        g_autofree char *stages =
-            g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
-                            "  spectra: { stage: fft, from: filter }\n"
-                            "  sink: { stage: discard, from: spectra }\n",
-                            banks[i].n_channels, banks[i].n_taps);
-        const GpuCase one = {
-            .name = name,
-            .stages = stages,
-            .type = "f32",
-            .layout = "time",
-            .shape = {-1},
-            .n_samples = 250000000,
-            .n_blocks = 8,
-        };
-        GpuFigures figures;
-        if (!is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
-            continue;
-        print(bench, &one, &figures, 0);
-        note(bench, name, figures.per_firing * 1e3, FALSE, 125, "ms per 250 M samples");
-    }
-}
-
-/* Runs a case with stages attached and apart. `bytes` and `operations` of a sample are those of the
- * node that has all stages; 0: they are not printed. */
-static void
-compare_fusion(GpuBench *bench, GpuCase *one, gdouble bytes, gdouble operations, const char *unit)
-{
-    GpuFigures fused, plain;
-    if (!is_wanted(bench, one->name) || !gpu_run_case(bench, one, &fused))
-        return;
-    print(bench, one, &fused, 0);
-    if (bytes > 0)
-        printf("%-44s %.2f of copy, %.2f of FMA\n", "", bytes * fused.wall / bench->ceilings.copy,
-               operations * fused.wall / bench->ceilings.fma);
-    one->no_fusion = TRUE;
-    if (!gpu_run_case(bench, one, &plain))
-        return;
-    print(bench, one, &plain, 0);
-    note(bench, one->name, fused.wall / plain.wall, TRUE, 1, unit);
-}
-
-/* A filter bank with a stage behind it, as an epilogue of its kernel and by itself. */
-static void
-check_epilogues(GpuBench *bench)
-{
-    static const struct {
-        guint n_channels, n_taps;
-    } banks[] = {{256, 4}, {256, 8}, {256, 16}, {1024, 8}, {4096, 8}};
-    static const char *const behind[] = {"quantise, type: ci8, scale: 0.05",
-                                         "quantise, type: ci4, scale: 0.005", "power"};
-    for (guint i = 0; i < G_N_ELEMENTS(banks) * G_N_ELEMENTS(behind); i++) {
-        const guint n_channels = banks[i / G_N_ELEMENTS(behind)].n_channels;
-        const guint n_taps = banks[i / G_N_ELEMENTS(behind)].n_taps;
-        const char *stage = behind[i % G_N_ELEMENTS(behind)];
-        g_autofree char *name =
-            g_strdup_printf("PFB ci8 %u channels, %u taps, then %s", n_channels, n_taps, stage);
-        g_autofree char *stages =
-            g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
-                            "  spectra: { stage: fft, from: filter }\n"
-                            "  behind: { from: spectra, stage: %s }\n"
-                            "  sink: { stage: discard, from: behind }\n",
-                            n_channels, n_taps, stage);
-        GpuCase one = {
-            .name = name,
-            .stages = stages,
-            .type = "ci8",
-            .layout = "station pol time",
-            .shape = {64, 2, -1},
-            .n_samples = 1 << 18,
-            .n_blocks = 60,
-        };
-        compare_fusion(bench, &one, 0, 0, "times as fast as two kernels");
-    }
-}
-
-/* A filter bank whose power is integrated, in one kernel, and as kernels for each stage behind it.
- * A sample is read once; its share of a sum is written. */
-static void
-check_folds(GpuBench *bench)
-{
-    static const struct {
-        guint n_channels, n_taps, length;
-    } banks[] = {{256, 8, 64}, {1024, 8, 64}, {256, 8, 1000}, {256, 8, 4}, {64, 8, 64}};
-    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
-        const guint n_channels = banks[i].n_channels, n_taps = banks[i].n_taps;
-        g_autofree char *name =
-            g_strdup_printf("PFB, power, integrate %u: ci8 %u channels, %u taps", banks[i].length,
-                            n_channels, n_taps);
-        g_autofree char *stages =
-            g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
-                            "  spectra: { stage: fft, from: filter }\n"
-                            "  power: { stage: power, from: spectra }\n"
-                            "  sums: { stage: integrate, from: power, length: %u }\n"
-                            "  sink: { stage: discard, from: sums }\n",
-                            n_channels, n_taps, banks[i].length);
-        GpuCase one = {
-            .name = name,
-            .stages = stages,
-            .type = "ci8",
-            .layout = "station pol time",
-            .shape = {64, 2, -1},
-            .n_samples = 1 << 18,
-            .n_blocks = 60,
-        };
-        const gdouble bytes = 2 + 4.0 / banks[i].length;
-        const gdouble operations = 4 * n_taps + 5 * log2(n_channels) + 4;
-        compare_fusion(bench, &one, bytes, operations, "times as fast as four stages");
-    }
 }
 
 int
@@ -710,16 +502,13 @@ main(int argc, char **argv)
         "%.1f and %.1f; beside them copy has %.2f of its speed, FMA %.2f)\n",
         date, ct_device_info(device)->name, c->fma * 1e-12, c->copy * 1e-9, c->to * 1e-9,
         c->from * 1e-9, c->both[0] * 1e-9, c->both[1] * 1e-9, c->copying, c->fma_left);
-    check_banks(&bench);
-    check_epilogues(&bench);
-    check_folds(&bench);
+    gpu_check_banks(&bench);
     check_filters(&bench);
     check_correlator(&bench, FALSE, FALSE, 32);
     check_correlator(&bench, TRUE, FALSE, 115);
     check_correlator(&bench, TRUE, TRUE, 0.9);
     check_correlates(&bench);
     check_beamforms(&bench);
-    check_real_banks(&bench);
     check_elementwise(&bench);
     check_delays(&bench);
     check_empty(&bench);
