@@ -54,8 +54,10 @@ ct_fir_spread_init(FirSpread *spread, const CtPrepare *prepare, GError **error)
         .n_times = 1,
         .ahead = 4,
     };
-    for (guint a = 0; a < out->n_axes; a++)
-        spread->series_in[a] = a == spread->time_out ? -1 : ct_layout_axis(in, out->axes[a].name);
+    for (guint a = 0; a < out->n_axes; a++) {
+        const char *name = out->axes[a].name;
+        spread->series_in[a] = name == ct_axis_name("time") ? -1 : ct_layout_axis(in, name);
+    }
     return send_taps(spread, &prepare->nodes[0], error);
 }
 

@@ -63,6 +63,11 @@ static const CtTunable tunables[] = {
 #define LEAST_CELL 32
 #define MOST_CELL  128
 #define MOST_WHOLE 1024
+/* Spectra of a block of time. The bytes of a channel in a cell that it is written in, at least: a
+ * sector of memory. Those that lie between two in shared memory. */
+#define BLOCK        16
+#define SECTOR_BYTES 32
+#define GAP_BYTES    8
 
 typedef struct {
     FirSpread spread;
@@ -73,8 +78,11 @@ typedef struct {
     guint group_threads, n_groups; /* threads of a group; groups of a block */
     guint n_buffers;
     gsize shared_bytes;
-    gint64 cell, n_cells; /* spectra of a cell, cells of a hop that the epilogue folds; 0: none */
+    gint64 cell, n_cells; /* spectra of a cell, cells of a hop that the epilogue folds or of a block
+                             of time; 0: none */
     CtKernel *merge;      /* of the cells of a hop; NULL: it has one */
+    gsize element_bytes;  /* in blocks of time; 0: time does not come in blocks */
+    guint channel;        /* the axis of the output */
 } Pfb;
 
 static const Way *
@@ -197,6 +205,29 @@ states_bytes(const Way *way, gint64 n_channels, gsize state_bytes)
     return ((gsize)(n_channels / way->vector) << bits) * state_bytes;
 }
 
+/* The spectra of a block of time that are written together: those that are transformed together, or
+ * as many as fill a sector. */
+static gint64
+count_together(const Way *way, gsize element_bytes)
+{
+    return MAX(way->ahead, MIN(BLOCK, SECTOR_BYTES / (gint64)element_bytes));
+}
+
+/* These spectra. */
+static gsize
+staged_bytes(const Way *way, gint64 n_channels, gsize element_bytes)
+{
+    const gsize run = (gsize)count_together(way, element_bytes) * element_bytes;
+    return (gsize)n_channels * (run + MAX(GAP_BYTES, element_bytes));
+}
+
+/* What a group has in any case, with one buffer. */
+static gsize
+group_bytes(const Way *way, gint64 n_channels, gint64 n_taps)
+{
+    return buffer_bytes(way, n_channels) + taps_bytes(way, n_channels, n_taps);
+}
+
 /* ---- the way of groups ---- */
 
 /* How a group works with this tuning. If that does not fit a multiprocessor, the table decides. */
@@ -285,13 +316,13 @@ find_cell(gint64 hop, gint64 ahead)
     return best > 0 || hop > MOST_WHOLE ? best : hop;
 }
 
-/* The bytes of shared memory of a group that transforms as few spectra at a time as it can. */
-static gsize
-least_bytes(Way way, gint64 n_channels, gint64 n_taps, gsize state_bytes)
+/* How a group transforms as few spectra at a time as it can. */
+static Way
+least_way(const Way *usual)
 {
+    Way way = *usual;
     way.ahead = LEAST_AHEAD;
-    return buffer_bytes(&way, n_channels) + taps_bytes(&way, n_channels, n_taps) +
-           states_bytes(&way, n_channels, state_bytes);
+    return way;
 }
 
 static gboolean
@@ -299,21 +330,34 @@ folds(const CtNode *nodes, gint64 hop, gsize state_bytes)
 {
     const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
     const gint64 n_taps = nodes[0].footprint.window / n_channels;
-    const Way *way = find_way(n_channels, n_taps, nodes[0].inputs[0].type);
+    const Way *usual = find_way(n_channels, n_taps, nodes[0].inputs[0].type);
     const gint channel = ct_stream_axis(&nodes[1].outputs[0], "channel");
-    return nodes[0].footprint.hop == n_channels && channel >= 0 &&
-           !nodes[1].outputs[0].axes[channel].loses && find_cell(hop, 1) > 0 && way &&
-           least_bytes(*way, n_channels, n_taps, state_bytes) <= MOST_SHARED;
+    if (!usual || channel < 0 || nodes[1].outputs[0].axes[channel].loses)
+        return FALSE;
+    const Way way = least_way(usual);
+    return nodes[0].footprint.hop == n_channels && find_cell(hop, 1) > 0 &&
+           group_bytes(&way, n_channels, n_taps) + states_bytes(&way, n_channels, state_bytes) <=
+               MOST_SHARED;
+}
+
+static gboolean
+is_folded(const Pfb *self)
+{
+    return self->epilogue && self->epilogue->hop > 0;
 }
 
 static void
 choose_cells(Pfb *self)
 {
-    if (!self->epilogue || self->epilogue->hop == 0)
-        return;
-    self->cell = find_cell(self->epilogue->hop, self->way.ahead);
-    self->n_cells = self->epilogue->hop / self->cell;
-    self->spread.unit = self->cell;
+    if (is_folded(self)) {
+        self->cell = find_cell(self->epilogue->hop, self->way.ahead);
+        self->n_cells = self->epilogue->hop / self->cell;
+        self->spread.unit = self->cell;
+    } else if (self->element_bytes > 0) {
+        self->cell = count_together(&self->way, self->element_bytes);
+        self->n_cells = BLOCK / self->cell;
+        self->spread.unit = BLOCK;
+    }
 }
 
 /* Whether count_registers() is known to be close for this number of taps. */
@@ -328,10 +372,12 @@ static gsize
 count_shared(const Pfb *self, guint n_buffers)
 {
     const gint64 n_channels = self->spread.n_channels;
-    const gsize state_bytes = self->epilogue ? self->epilogue->state_bytes : 0;
-    return self->n_groups * (n_buffers * buffer_bytes(&self->way, n_channels) +
-                             taps_bytes(&self->way, n_channels, self->spread.n_taps) +
-                             states_bytes(&self->way, n_channels, state_bytes));
+    const gsize kept =
+        is_folded(self) ? states_bytes(&self->way, n_channels, self->epilogue->state_bytes)
+        : self->element_bytes > 0 ? staged_bytes(&self->way, n_channels, self->element_bytes)
+                                  : 0;
+    return self->n_groups * (group_bytes(&self->way, n_channels, self->spread.n_taps) +
+                             (n_buffers - 1) * buffer_bytes(&self->way, n_channels) + kept);
 }
 
 /* With two buffers, a group waits half as often; that counts where it is more than a warp. */
@@ -371,12 +417,13 @@ compile(Pfb *self, CtPrepare *prepare, GPtrArray *defines, guint threads, GError
         .name = "pfb",
         .source = RESOURCES "pfb.cu",
         .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
-                                         RESOURCES "fir-window.h", RESOURCES "pfb-cells.h", NULL},
+                                         RESOURCES "fir-window.h", RESOURCES "pfb-blocks.h",
+                                         RESOURCES "pfb-cells.h", NULL},
         .shared_bytes = self->shared_bytes,
         .epilogue = self->epilogue,
     };
     self->kernel = ct_fir_spread_compile(&self->spread, &kernel, defines, threads, error);
-    if (!self->kernel || self->n_cells <= 1)
+    if (!self->kernel || !is_folded(self) || self->n_cells == 1)
         return self->kernel != NULL;
     const CtStream *out = prepare->outputs[0].stream;
     prepare->scratch_bytes = (gsize)(prepare->outputs[0].max_samples * self->n_cells) *
@@ -389,6 +436,15 @@ compile(Pfb *self, CtPrepare *prepare, GPtrArray *defines, guint threads, GError
     return self->merge != NULL;
 }
 
+static void
+look_at_output(Pfb *self, const CtBinding *out)
+{
+    self->channel = (guint)ct_layout_axis(&out->layout, "channel");
+    self->element_bytes = ct_layout_block_axis(&out->layout, "time") >= 0
+                              ? ct_type_info(out->stream->type)->bytes
+                              : 0;
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -399,6 +455,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         return FALSE;
     const gint64 n_channels = self->spread.n_channels;
     self->epilogue = prepare->epilogue;
+    look_at_output(self, &prepare->outputs[0]);
     choose_groups(self, prepare->tuning);
     self->spread.n_times = (guint)(n_channels / self->spread.hop);
     self->spread.ahead = self->way.ahead;
@@ -427,6 +484,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     ct_fir_define(defines, "BUFFERS", self->n_buffers);
     ct_fir_define(defines, "CELL", self->cell);
     ct_fir_define(defines, "N_CELLS", self->n_cells);
+    ct_fir_define(defines, "BLOCKS", self->element_bytes > 0);
     return compile(self, prepare, defines, threads, error);
 }
 
@@ -442,17 +500,35 @@ is_aligned(const Pfb *self, const FirAxes *axes, const guint8 *in)
     return axes->sample == (gint64)bytes && bits % (bytes * self->way.vector) == 0;
 }
 
+/* Whether blocks of time begin at multiples of 16 bytes. */
+static gboolean
+are_blocks_aligned(const CtBlock *out)
+{
+    gsize bits = GPOINTER_TO_SIZE(out->data);
+
+    for (guint a = 0; a + 1 < out->n_axes; a++)
+        bits |= (gsize)out->stride[a];
+    return bits % 16 == 0;
+}
+
 /* The cells of a firing; chunks of `axes` are cut later. */
 static PfbCells
 find_cells(const Pfb *self, FirAxes *axes, gint64 n_series, const CtWork *work)
 {
-    const PfbCells cells = {work->scratch, axes->output, 0, (guint)n_series};
+    const CtBlock *out = &work->outputs[0];
+    const PfbCells cells = {
+        .states = work->scratch,
+        .step = axes->output,
+        .channel = out->stride[self->channel],
+        .n_series = (guint)n_series,
+        .aligned = are_blocks_aligned(out),
+    };
 
-    if (self->cell > 0) {
+    if (is_folded(self))
         axes->n_outputs =
             work->inputs[0].n_samples / self->spread.n_channels - (self->spread.n_taps - 1);
+    if (self->cell > 0)
         axes->output = 0;
-    }
     return cells;
 }
 
@@ -558,24 +634,57 @@ fits(const CtNode *nodes, char **reason)
     return *reason == NULL;
 }
 
+/* Whether there can be blocks of time in the output. */
+static gboolean
+fits_blocks(const CtNode *nodes, char **reason)
+{
+    const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
+    const gint64 hop = nodes[0].footprint.hop, n_taps = nodes[0].footprint.window / n_channels;
+
+    if (!fits(nodes, reason))
+        return FALSE;
+    const Way way = least_way(find_way(n_channels, n_taps, nodes[0].inputs[0].type));
+    const gsize bytes =
+        group_bytes(&way, n_channels, n_taps) + (gsize)n_channels * (SECTOR_BYTES + GAP_BYTES);
+    if (hop != n_channels)
+        *reason = g_strdup_printf("it wants a hop of all channels, but is given %" G_GINT64_FORMAT
+                                  " of %" G_GINT64_FORMAT,
+                                  hop, n_channels);
+    else if (bytes > MOST_SHARED)
+        *reason = g_strdup_printf(
+            "it has %" G_GSIZE_FORMAT
+            " KiB of shared memory for spectra, but these need %" G_GSIZE_FORMAT " KiB",
+            MOST_SHARED >> 10, (bytes + 1023) >> 10);
+    return *reason == NULL;
+}
+
 #define TYPES "ci4|ci8|ci16|cf16|cf32"
 
+#define FUSED                                                                                      \
+    .backend = CT_CUDA, .covers = (const char *const[]){"fir 2", "fft 1", NULL},                   \
+    .tunables = tunables, .flags = CT_VARIANT_EPILOGUE, .differs = differs, .prepare = prepare,    \
+    .work = work, .finish = finish
+
 const CtVariant ct_pfb_cuda = {
+    FUSED,
     .name = "fused-cuda",
-    .backend = CT_CUDA,
-    .covers = (const char *const[]){"fir 2", "fft 1", NULL},
     .rows =
         (const CtRow[]){
             {TYPES "[... time] -> cf32[... time channel]", 0.6},
             {TYPES "[... time] -> cf32[time ... channel]", 0.6},
             {NULL, 0},
         },
-    .tunables = tunables,
-    .flags = CT_VARIANT_EPILOGUE,
-    .differs = differs,
     .fits = fits,
-    .prepare = prepare,
-    .work = work,
-    .finish = finish,
     .folds = folds,
+};
+
+const CtVariant ct_pfb_blocks_cuda = {
+    FUSED,
+    .name = "fused-blocks-cuda",
+    .rows =
+        (const CtRow[]){
+            {TYPES "[... time] -> cf32[channel time ... time:16]", 0.6},
+            {NULL, 0},
+        },
+    .fits = fits_blocks,
 };

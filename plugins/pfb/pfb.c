@@ -6,5 +6,6 @@ CT_PLUGIN("pfb", ((const CtStage *const[]){NULL}),
           ((const CtVariant *const[]){
               CT_ISA_VARIANTS(ct_pfb_cpu),
               &ct_pfb_cuda,
+              &ct_pfb_blocks_cuda,
               NULL,
           }));

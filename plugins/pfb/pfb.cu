@@ -13,11 +13,13 @@
  * KEEPS_SAMPLES, whether threads keep samples from spectrum to spectrum, not sums; SHIFT, whether
  * channel 0 stands in the middle. Threads are spread over series, by groups.
  *
- * If the epilogue folds, a hop of its spectra is N_CELLS cells of CELL spectra; otherwise CELL is
- * 0. A chunk is so many cells. Each thread folds spectra into states of its channels, and at the
- * end of a cell the group merges those of its threads. If a hop has several cells, pfb-merge.cu
- * merges these. The order of all additions is that of the spectra in the hop, wherever the chunk
- * begins. */
+ * If the epilogue folds, a hop of its spectra is N_CELLS cells of CELL spectra; a chunk is so many
+ * cells. Each thread folds spectra into states of its channels, and at the end of a cell the group
+ * merges those of its threads. If a hop has several cells, pfb-merge.cu merges these. The order of
+ * all additions is that of the spectra in the hop, wherever the chunk begins.
+ *
+ * If time comes in blocks, BLOCKS is 1, and a block is N_CELLS cells (pfb-blocks.h). Otherwise, and
+ * if nothing is folded, CELL is 0. */
 #include "fir-window.h"
 #include "pfb-cells.h"
 
@@ -229,7 +231,9 @@ place_of(int i)
     return i / Last::radix * Last::radix + Last::place(i % Last::radix);
 }
 
-#if CELL
+#if BLOCKS
+#include "pfb-blocks.h"
+#elif CELL
 static_assert(Last::radix >= VECTOR, "a thread's values of a channel have one state");
 
 /* The cells of a group. */
@@ -314,7 +318,7 @@ struct Cells {
 
     /* Folds AHEAD spectra, from spectrum `first` of the chunk on. */
     __device__ void
-    fold(const ct_cf32 (&v)[N_VALUES], int thread, int first)
+    take(const ct_cf32 (&v)[N_VALUES], int thread, int first)
     {
         if constexpr (CELL % AHEAD == 0) {
             add(v, thread, first % CELL, 0, AHEAD);
@@ -357,7 +361,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     /* All groups of a block go through the same number of rows, since they wait for each other. */
     const int n_most = (int)(axes.chunk / N_TIMES) + N_TAPS - 1;
     const int64 step_out = axes.output * N_TIMES;
-    /* Rows before the chunk's, of which nothing is read, so that the first spectrum to be folded is
+    /* Rows before the chunk's, of which nothing is read, so that the first spectrum of a cell is
      * the first of those that are transformed together. */
     constexpr int early = CELL ? AHEAD - 1 - (N_TAPS - 2 + AHEAD) % AHEAD : 0;
     const uint8 *from = place.in + (thread * VECTOR - early * N_CHANNELS) * axes.sample;
@@ -370,10 +374,10 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     CtEpilogue epilogue(settings);
 
 #if CELL
-    Cells folded(cells, epilogue,
-                 (uint8 *)(TAPS_SHARED ? &groups + 1 : &groups) +
-                     threadIdx.x / GROUP_THREADS * Cells::BYTES,
-                 thread, place, group, chunk, n_outputs);
+    Cells taken(cells, epilogue,
+                (uint8 *)(TAPS_SHARED ? &groups + 1 : &groups) +
+                    threadIdx.x / GROUP_THREADS * Cells::BYTES,
+                thread, place, group, chunk, n_outputs);
 #endif
 
     passes.init(table, thread);
@@ -401,7 +405,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         if (N_PASSES % 2 != 0)
             swap(memory, other);
 #if CELL
-        folded.fold(v, thread, row - (N_TAPS - 1));
+        taken.take(v, thread, row - (N_TAPS - 1));
 #else
 #pragma unroll
         for (int first = 0; first < N_VALUES; first += Last::radix) {

@@ -5,4 +5,4 @@
 #include <cornerturn/stage.h>
 
 extern const CtVariant ct_pfb_cpu_baseline, ct_pfb_cpu_avx2, ct_pfb_cpu_avx512;
-extern const CtVariant ct_pfb_cuda;
+extern const CtVariant ct_pfb_cuda, ct_pfb_blocks_cuda;

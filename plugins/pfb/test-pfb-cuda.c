@@ -20,21 +20,23 @@ typedef struct {
 } Problem;
 
 /* Orders of the input, of what is filtered, and of what is transformed. */
+enum { BLOCKS = 2 };
 static const char *const orders[][3] = {
     {"station pol time", "station pol time phase", "station pol time channel"},
     {"station pol time", "time station pol phase", "time station pol channel"},
+    [BLOCKS] = {"station pol time", "station pol time phase", "channel time station pol time:16"},
 };
 
 static const CtType types[] = {CT_CI8, CT_CI4, CT_CI16, CT_CF16, CT_CF32};
 
 static const CtVariant *
-find_variant(const VariantTest *test, CtBackend backend, guint n_stages)
+find_variant(const VariantTest *test, const char *name)
 {
     const GPtrArray *variants = ct_registry_variants(test->registry, test->node.stage->name);
 
     for (guint i = 0; i < variants->len; i++) {
         const CtVariant *variant = variants->pdata[i];
-        if (variant->backend == backend && g_strv_length((char **)variant->covers) == n_stages)
+        if (g_str_equal(variant->name, name))
             return variant;
     }
     g_assert_not_reached();
@@ -69,7 +71,8 @@ chain_new(const Problem *problem)
     chain->both.out = chain->fft->out;
     chain->both.nodes = chain->nodes;
     chain->both.n_nodes = 2;
-    chain->fused = find_variant(chain->fir, CT_CUDA, 2);
+    chain->fused =
+        find_variant(chain->fir, problem->order == BLOCKS ? "fused-blocks-cuda" : "fused-cuda");
     return chain;
 }
 
@@ -100,6 +103,26 @@ fill_float(guint8 *part, G_GNUC_UNUSED gsize count, gpointer random)
     *(float *)part = (float)g_rand_double_range(random, -1, 1);
 }
 
+/* The block [station pol time channel] with time in blocks, which zeros fill up. Frees `from`. */
+static CtBlock
+put_in_blocks(const CtStream *stream, CtBlock from)
+{
+    const CtBlock to = variant_test_block(stream, orders[BLOCKS][2], from.n_samples, 0, 0);
+    const gsize bytes = ct_type_info(stream->type)->bytes;
+
+    for (gint64 s = 0; s < from.length[0]; s++)
+        for (gint64 p = 0; p < from.length[1]; p++)
+            for (gint64 t = 0; t < from.length[2]; t++)
+                for (gint64 c = 0; c < from.length[3]; c++)
+                    memcpy((guint8 *)to.data + c * to.stride[0] + t / 16 * to.stride[1] +
+                               s * to.stride[2] + p * to.stride[3] + t % 16 * to.stride[4],
+                           (guint8 *)from.data + s * from.stride[0] + p * from.stride[1] +
+                               t * from.stride[2] + c * from.stride[3],
+                           bytes);
+    g_aligned_free(from.data);
+    return to;
+}
+
 static void
 check(const Problem *problem, gsize padding, GRand *random)
 {
@@ -109,7 +132,8 @@ check(const Problem *problem, gsize padding, GRand *random)
     CtBlock in =
         variant_test_block(&chain->fir->in, order[0], chain->fir->in.axes[0].length, padding, 0);
     CtBlock between = variant_test_block(&chain->fir->out, order[1], n, 0, 0);
-    CtBlock wanted = variant_test_block(&chain->fft->out, order[2], n, 0, 0);
+    const char *whole_times = problem->order == BLOCKS ? orders[0][2] : order[2];
+    CtBlock wanted = variant_test_block(&chain->fft->out, whole_times, n, 0, 0);
     CtBlock whole = variant_test_block(&chain->fft->out, order[2], n, 0, 0xff);
     CtBlock cut = variant_test_block(&chain->fft->out, order[2], n, 0, 0xff);
     const gint64 firings[] = {1 + g_rand_int_range(random, 0, 40), 1,
@@ -121,10 +145,12 @@ check(const Problem *problem, gsize padding, GRand *random)
                        : problem->type == CT_CF32 ? fill_float
                                                   : fill_part,
                        random);
-    variant_test_run(chain->fir, find_variant(chain->fir, CT_REFERENCE, 1), order[0], &in, order[1],
+    variant_test_run(chain->fir, find_variant(chain->fir, "reference"), order[0], &in, order[1],
                      &between, 1, &n, 1);
-    variant_test_run(chain->fft, find_variant(chain->fft, CT_REFERENCE, 1), order[1], &between,
-                     order[2], &wanted, 1, &n, 1);
+    variant_test_run(chain->fft, find_variant(chain->fft, "reference"), order[1], &between,
+                     whole_times, &wanted, 1, &n, 1);
+    if (problem->order == BLOCKS)
+        wanted = put_in_blocks(&chain->fft->out, wanted);
     variant_test_run(&chain->both, chain->fused, order[0], &in, order[2], &whole, 1, &n, 1);
     variant_test_run(&chain->both, chain->fused, order[0], &in, order[2], &cut, 1, firings, 3);
 
@@ -190,6 +216,35 @@ test_chain(void)
     }
 }
 
+/* Time in blocks of 16, the last of which is filled up with zeros: these are compared, too. */
+static void
+test_blocks(void)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(4);
+
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("there is no device");
+        return;
+    }
+    for (guint i = 0; i < 12; i++) {
+        const guint bits = 1 + i % 10, most = bits >= 10 ? 8 : bits == 9 ? 16 : 32;
+        const gint64 n_channels = (gint64)1 << bits;
+        const Problem problem = {
+            .type = types[i % G_N_ELEMENTS(types)],
+            .n_channels = n_channels,
+            .n_taps = i % 3 == 0 ? 8 : g_rand_int_range(random, 1, (gint32)most + 1),
+            .hop = n_channels,
+            .start = g_rand_int_range(random, -2000, 2000),
+            .n_outputs = g_rand_int_range(random, 1, bits > 7 ? 60 : 200),
+            .n_stations = g_rand_int_range(random, 1, 4),
+            .n_pols = 1 + i % 2,
+            .order = BLOCKS,
+            .shift = i % 3 == 1,
+        };
+        check(&problem, i % 5 == 4 ? 3 : 0, random);
+    }
+}
+
 /* Kernels for devices that need not be here. */
 static void
 test_kernels(void)
@@ -210,11 +265,12 @@ test_kernels(void)
             .n_outputs = 64,
             .n_stations = 4,
             .n_pols = 2,
+            .order = i % 4 == 2 ? BLOCKS : 0,
         };
         Chain *chain = chain_new(&problem);
         const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
         CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
-        const char *const order[2] = {orders[0][0], orders[0][2]};
+        const char *const order[2] = {orders[problem.order][0], orders[problem.order][2]};
         variant_test_bind(&chain->both, order, samples, inputs, outputs);
         kernel_test_compile_variant(&chain->both, chain->fused, inputs, outputs);
         chain_free(chain);
@@ -227,31 +283,37 @@ static void
 test_epilogues(void)
 {
     static const char *const attached[][5] = {
-        {"quantise", "{ type: ci8 }"},   {"power", "{ }", "integrate", "{ length: 64 }"},
-        {"quantise", "{ type: ci4 }"},   {"power", "{ }"},
-        {"integrate", "{ length: 65 }"}, {"power", "{ }", "integrate", "{ length: 1000 }"},
+        {"quantise", "{ type: ci8 }"},
+        {"quantise", "{ type: ci4 }"},
+        {"power", "{ }"},
+        {"power", "{ }", "integrate", "{ length: 64 }"},
+        {"integrate", "{ length: 65 }"},
+        {"power", "{ }", "integrate", "{ length: 1000 }"},
     };
+    enum { N_MAPS = 3 };
     static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32},
                                       {64, 20}, {512, 2}, {64, 3},   {16, 17}};
 
     if (!kernel_test_can())
         return;
-    for (guint i = 0; i < 3 * G_N_ELEMENTS(sizes); i++) {
+    for (guint i = 0; i < 6 * G_N_ELEMENTS(sizes); i++) {
         const gint64 *size = sizes[i * 4 % G_N_ELEMENTS(sizes)];
+        const gboolean has_blocks = i >= 3 * G_N_ELEMENTS(sizes);
+        const char *const *behind = attached[i % (has_blocks ? N_MAPS : G_N_ELEMENTS(attached))];
         const Problem problem = {
-            .type = types[i / G_N_ELEMENTS(sizes)],
+            .type = types[i / G_N_ELEMENTS(sizes) % 3],
             .n_channels = size[0],
             .n_taps = size[1],
             .hop = size[0],
             .n_outputs = 64,
             .n_stations = 4,
             .n_pols = 2,
+            .order = has_blocks ? BLOCKS : 0,
         };
         Chain *chain = chain_new(&problem);
         const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
-        const char *const order[2] = {orders[0][0], orders[0][2]};
-        kernel_test_compile_attached(&chain->both, chain->fused, order, samples,
-                                     attached[i % G_N_ELEMENTS(attached)]);
+        const char *const order[2] = {orders[problem.order][0], orders[problem.order][2]};
+        kernel_test_compile_attached(&chain->both, chain->fused, order, samples, behind);
         chain_free(chain);
     }
     kernel_test_finish();
@@ -264,6 +326,7 @@ test_refusals(void)
     static const struct {
         gint64 n_channels, n_taps, hop;
         const char *reason;
+        guint order;
     } cases[] = {
         {4096, 4, 4096,
          "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
@@ -276,11 +339,16 @@ test_refusals(void)
          "or 256 (32 taps) of ci8, but is given 48 channels of 4 taps"},
         {64, 4, 48, "it wants a hop that divides the channels, but is given 48 of 64"},
         {64, 4, 32, NULL},
+        {64, 4, 32, "it wants a hop of all channels, but is given 32 of 64", BLOCKS},
+        {2048, 4, 2048, "it has 96 KiB of shared memory for spectra, but these need 146 KiB",
+         BLOCKS},
+        {1024, 8, 1024, NULL, BLOCKS},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         const Problem problem = {
-            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1, 0, 0, FALSE};
+            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1, 0, cases[i].order,
+            FALSE};
         g_autofree char *reason = NULL;
         Chain *chain = chain_new(&problem);
         g_assert_cmpint(chain->fused->fits(chain->nodes, &reason), ==, cases[i].reason == NULL);
@@ -294,6 +362,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pfb-cuda/chain", test_chain);
+    g_test_add_func("/pfb-cuda/blocks", test_blocks);
     g_test_add_func("/pfb-cuda/kernels", test_kernels);
     g_test_add_func("/pfb-cuda/epilogues", test_epilogues);
     g_test_add_func("/pfb-cuda/refusals", test_refusals);

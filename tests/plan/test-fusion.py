@@ -81,13 +81,16 @@ class Fusion(graphs.GraphTest):
     def node(stats, name):
         return next((node for node in stats["nodes"] if node["name"] == name), None)
 
-    def check_chain(self, chain, rounding=0, **options):
+    def check_chain(self, chain, rounding=0, variant=None, **options):
+        """`variant`: of the filter bank; None: that which the planner chooses."""
         stages = self.stages(chain, **options)
+        if variant:
+            stages["filter"]["variant"] = stages["spectra"]["variant"] = variant
         names = ["filter", "spectra"] + [f"s{i}" for i in range(len(chain))]
         fused, plain = self.run_both(stages, rounding)
         node = self.node(fused, "+".join(names))
         self.assertIsNotNone(node, [node["name"] for node in fused["nodes"]])
-        self.assertEqual(node["variant"], "fused-cuda")
+        self.assertEqual(node["variant"], variant or "fused-cuda")
         counts = {f"{name}.{key}": count for name in names[2:]
                   for key, count in self.node(plain, name)["counters"].items()}
         self.assertEqual(node["counters"], counts)
@@ -122,6 +125,18 @@ class Fusion(graphs.GraphTest):
         for chain in CHAINS[0], CHAINS[3]:
             self.check_chain(chain, layout="[station pol time channel]")
             self.run_both(self.stages(chain, layout="[channel time station pol]"))
+
+    def test_blocks(self):
+        """Time in blocks, innermost, of streams that are cut and end anywhere in a block."""
+        for chain in CHAINS[::3] if SANITIZED else CHAINS:
+            n_channels = 1 << self.numbers.randrange(1, 9)
+            samples = self.numbers.randrange(12 * n_channels, 60 * n_channels + 500)
+            gaps = self.random_gaps(samples) if self.numbers.random() < 0.5 else []
+            with self.subTest(chain=chain, n_channels=n_channels, samples=samples, gaps=gaps):
+                self.check_chain(chain, variant="fused-blocks-cuda", n_channels=n_channels,
+                                 n_taps=self.numbers.randrange(1, 9), samples=samples, invalid=gaps,
+                                 noise=60, start=self.numbers.randrange(-1000, 1000),
+                                 block={"time": self.numbers.randrange(100, 3000)})
 
     def test_shapes(self):
         for _ in range(2 if SANITIZED else 8):
