@@ -34,11 +34,36 @@ ct_round_scaled(float x, float scale)
     return fmaf(x, scale, 0x1.8p23f) - 0x1.8p23f;
 }
 
-/* The number stands in the low bits of its sum with 1.5 · 2^23: this takes less time than the
- * conversion of a number. */
+/* The byte, at least −127, that is nearest to a number; 0 for NaN. */
+#ifndef CT_EMULATED
+__device__ inline int32
+ct_saturate_to_byte(float x)
+{
+    float within;
+    int32 byte;
+    asm("max.NaN.f32 %0, %1, 0fC2FE0000;" : "=f"(within) : "f"(x)); /* −127 */
+    asm("cvt.rni.sat.s8.f32 %0, %1;" : "=r"(byte) : "f"(within));
+    return byte;
+}
+#else
+__device__ inline int32
+ct_saturate_to_byte(float x)
+{
+    return x != x ? 0 : (int32)fminf(fmaxf(x, -127), 127);
+}
+#endif
+
+/* Conversions to bytes saturate. Otherwise the number stands in the low bits of its sum with 1.5 ·
+ * 2^23: this takes less time than a conversion with limits of its own. */
 __device__ inline int32
 ct_quantise(float x, float scale, float most, uint32_t *clipped)
 {
+    if (most == 127) {
+        const float whole = ct_round_scaled(x, scale);
+        if (!(fabsf(whole) <= most))
+            *clipped = 1;
+        return ct_saturate_to_byte(whole);
+    }
     const float middle = 0x1.8p23f, rounded = fmaf(x, scale, middle);
     float within = fminf(fmaxf(rounded, middle - most), middle + most);
     if (!(within == rounded)) {
