@@ -19,13 +19,14 @@ typedef struct {
     gint64 n_taps, n_channels; /* at most */
     gsize bytes;
     guint vector, ahead;
-    gboolean keeps_samples;
+    gboolean keeps_samples, shares_taps; /* shares_taps: coefficients are in shared memory */
 } Way;
 
 static const Way ways[] = {
-    {8, 512, 2, 2, 8, TRUE},   {8, 2048, 2, 4, 4, TRUE}, {8, 512, 8, 2, 8, FALSE},
-    {8, 1024, 8, 4, 4, FALSE}, {16, 512, 2, 2, 8, TRUE}, {16, 512, 8, 2, 8, FALSE},
-    {32, 256, 8, 1, 8, FALSE},
+    {7, 512, 2, 2, 8, TRUE, TRUE},    {8, 512, 2, 2, 8, FALSE, TRUE},
+    {8, 2048, 2, 4, 4, TRUE, TRUE},   {8, 512, 8, 2, 8, FALSE, FALSE},
+    {8, 1024, 8, 4, 4, FALSE, FALSE}, {16, 512, 2, 2, 8, TRUE, TRUE},
+    {16, 512, 8, 2, 8, FALSE, FALSE}, {32, 256, 8, 1, 8, FALSE, FALSE},
 };
 
 enum { THREADS, VECTOR, AHEAD, KEEPS, BUFFERS };
@@ -129,8 +130,8 @@ count_filter_registers(guint n_taps, CtType type, const Way *way)
                2 * sample_registers;
     /* If sums take few registers, samples that are read ahead are kept beside those that are
      * filtered. */
-    return n_taps * way->vector + 2 * (n_taps - 1) * way->vector + 2 * n_values +
-           (n_taps < 8 ? 2 : 1) * sample_registers;
+    return n_taps * (way->shares_taps ? 1 : way->vector) + 2 * (n_taps - 1) * way->vector +
+           2 * n_values + (n_taps < 8 ? 2 : 1) * sample_registers;
 }
 
 /* The logarithm of the largest radix. Of few channels, a thread does not have all: with two passes,
@@ -193,7 +194,7 @@ buffer_bytes(const Way *way, gint64 n_channels)
 static gsize
 taps_bytes(const Way *way, gint64 n_channels, gint64 n_taps)
 {
-    return way->keeps_samples ? (gsize)(n_channels * ((n_taps + 3) / 4 * 4)) * sizeof(float) : 0;
+    return way->shares_taps ? (gsize)(n_channels * ((n_taps + 3) / 4 * 4)) * sizeof(float) : 0;
 }
 
 /* The states of what its threads fold: each has those of its values of a spectrum. */
@@ -239,6 +240,7 @@ choose_way(const gint64 *tuning, gint64 n_channels, gint64 n_taps, CtType type)
     way.vector = tuning[VECTOR] ? (guint)tuning[VECTOR] : way.vector;
     way.ahead = tuning[AHEAD] ? (guint)tuning[AHEAD] : MIN(way.ahead, MOST_VALUES / way.vector);
     way.keeps_samples = tuning[KEEPS] ? tuning[KEEPS] == KEEPS_SAMPLES : way.keeps_samples;
+    way.shares_taps = way.keeps_samples || (!usual->keeps_samples && usual->shares_taps);
     const guint n_values = way.vector * way.ahead;
     if (n_values > MOST_VALUES || n_values < 4 || n_channels < way.vector ||
         n_channels / way.vector > 512)
@@ -353,6 +355,8 @@ choose_cells(Pfb *self)
         self->cell = find_cell(self->epilogue->hop, self->way.ahead);
         self->n_cells = self->epilogue->hop / self->cell;
         self->spread.unit = self->cell;
+        /* Cells that end anywhere take registers; samples take fewer than sums. */
+        self->way.keeps_samples |= self->cell % self->way.ahead != 0 && self->way.shares_taps;
     } else if (self->element_bytes > 0) {
         self->cell = count_together(&self->way, self->element_bytes);
         self->n_cells = BLOCK / self->cell;
@@ -468,7 +472,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     ct_fir_define(defines, "VECTOR", self->way.vector);
     ct_fir_define(defines, "PHASES_APART", self->way.vector > 1);
-    ct_fir_define(defines, "TAPS_SHARED", self->way.keeps_samples);
+    ct_fir_define(defines, "TAPS_SHARED", self->way.shares_taps);
     ct_fir_define(defines, "KEEPS_SAMPLES", self->way.keeps_samples);
     ct_fir_define(defines, "N_BITS", log2_of(n_channels));
     ct_fir_define(defines, "RADIX_BITS", largest_radix(n_channels, &self->way));
