@@ -687,7 +687,7 @@ const CtVariant ct_pfb_blocks_cuda = {
     .name = "fused-blocks-cuda",
     .rows =
         (const CtRow[]){
-            {TYPES "[... time] -> cf32[channel time ... time:16]", 0.6},
+            {TYPES "[... time] -> cf32[channel time ... time:16]", 0.55},
             {NULL, 0},
         },
     .fits = fits_blocks,
