@@ -23,6 +23,7 @@ static const struct {
     {"cornerturn/kit", "/cornerturn/kit", "epilogue-forms-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "epilogue-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "epilogue-struct.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "fold-cells-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "fold-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "fold-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "form-kernel.h"},

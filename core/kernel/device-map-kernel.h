@@ -71,6 +71,21 @@ ct_map_place(const CtDeviceMap &map, uint32 unit)
             map.run - first < map.width ? map.run - first : map.width};
 }
 
+/* Calls a function of an element, or of an element and the place where the result is stored. */
+template <typename Function, typename In>
+__device__ inline auto
+ct_map_call(Function &function, In in, const void *to, int) -> decltype(function(in, to))
+{
+    return function(in, to);
+}
+
+template <typename Function, typename In>
+__device__ inline auto
+ct_map_call(Function &function, In in, const void *, long) -> decltype(function(in))
+{
+    return function(in);
+}
+
 template <typename In, typename Out, int WIDTH, typename Function>
 __device__ inline void
 ct_map_units(const CtDeviceMap &map, Function function)
@@ -100,17 +115,18 @@ ct_map_units(const CtDeviceMap &map, Function function)
         Out *out = (Out *)place[k].out;
         if (place[k].n == WIDTH) {
             for (int i = 0; i < WIDTH; i++)
-                to.element[i] = function(from[k].element[i]);
+                to.element[i] = ct_map_call(function, from[k].element[i], out + i, 0);
             *(CtMapWord<sizeof(Out) * WIDTH> *)out = to.word;
         } else {
             for (uint32 i = 0; i < WIDTH; i++)
                 if (i < place[k].n)
-                    out[i] = function(from[k].element[i]);
+                    out[i] = ct_map_call(function, from[k].element[i], out + i, 0);
         }
     }
 }
 
-/* Computes function(In) for every element, once. */
+/* Computes function(In) for every element, once; or function(In, const void *), with the place
+ * where the result is stored. */
 template <typename In, typename Out, typename Function>
 __device__ inline void
 ct_map_each(const CtDeviceMap &map, Function function)

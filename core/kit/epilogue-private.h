@@ -8,8 +8,10 @@
 /* A variant with stages attached behind it, to which its `form` points. */
 typedef struct {
     CtVariant variant;
-    const CtVariant *base; /* with no stage attached */
-    guint n_own;           /* stages that the base covers */
+    const CtVariant *base;   /* with no stage attached */
+    const CtVariant *engine; /* that runs on a device: the base; for a chain, ct_chain_device or that
+                                of the fold at its end */
+    guint n_own;             /* stages that the engine covers itself */
     guint n_attached;
     const CtVariant **attached; /* [n_attached] */
     const CtForm **forms;       /* [n_attached] theirs */
@@ -47,7 +49,10 @@ void ct_epilogue_set_folded(CtEpilogue *epilogue, const CtFolded *folded);
  * that checks. */
 gsize ct_epilogue_upload(const CtEpilogue *epilogue, gint64 n_lanes, gint64 max_samples);
 
-/* ---- chains (chain.c) ---- */
+/* Moves elements on a device through its epilogue, which has all stages (chain-device.c). */
+extern const CtVariant ct_chain_device;
+
+/* ---- chains on the processor (chain.c) ---- */
 
 /* Whether the variant can be a member of a chain. */
 gboolean ct_chain_takes(const CtVariant *variant);

@@ -2,7 +2,7 @@
 /* Variants with stages attached behind them: on a device the variant itself, with an epilogue; on
  * the processor a chain. */
 #include "epilogue-private.h"
-#include "fold-private.h"
+#include "fold-across.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ typedef struct {
 } Prepared;
 
 typedef struct {
-    const CtVariant *base;
+    const CtVariant *engine;
     Prepared plain;
     Prepared checked; /* for firings with invalid samples, if a stage counts or folds */
     /* If the last stage folds: */
@@ -28,10 +28,10 @@ typedef struct {
 /* ---- the functions ---- */
 
 static void
-clear(const CtVariant *base, Prepared *prepared)
+clear(const CtVariant *engine, Prepared *prepared)
 {
-    if (prepared->state && base->finish)
-        base->finish(prepared->state);
+    if (prepared->state && engine->finish)
+        engine->finish(prepared->state);
     ct_epilogue_free(prepared->epilogue);
 }
 
@@ -39,8 +39,8 @@ static void
 finish(gpointer state)
 {
     State *self = state;
-    clear(self->base, &self->plain);
-    clear(self->base, &self->checked);
+    clear(self->engine, &self->plain);
+    clear(self->engine, &self->checked);
     g_free(self->windows.validity);
     g_free(self->counts);
     g_free(self);
@@ -56,15 +56,15 @@ prepare_one(const CtAttachment *of, CtPrepare *prepare, gboolean checks, Prepare
         if (prepare->nodes[k].stage->counters)
             n_counters += g_strv_length((char **)prepare->nodes[k].stage->counters);
     prepared->epilogue =
-        ct_epilogue_new(of->forms, attached, of->n_attached, attached[-1].outputs[0].type,
-                        n_counters, checks, of->folds, &prepare->outputs[0], error);
+        ct_epilogue_new(of->forms, attached, of->n_attached, attached[0].inputs[0].type, n_counters,
+                        checks, of->folds, &prepare->outputs[0], error);
     if (!prepared->epilogue)
         return FALSE;
     CtPrepare own = *prepare;
     own.variant = of->base;
     own.n_nodes = of->n_own;
     own.epilogue = prepared->epilogue;
-    const gboolean good = of->base->prepare(&own, &prepared->state, error);
+    const gboolean good = of->engine->prepare(&own, &prepared->state, error);
     prepare->scratch_bytes = own.scratch_bytes;
     prepare->upload_bytes = own.upload_bytes;
     prepare->n_items = own.n_items;
@@ -93,7 +93,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const CtAttachment *of = prepare->variant->form;
     State *self = *state = g_new0(State, 1);
     const CtPrepare given = *prepare;
-    self->base = of->base;
+    self->engine = of->engine;
     if (!prepare_one(of, prepare, FALSE, &self->plain, error))
         return FALSE;
     if (!ct_epilogue_minds(self->plain.epilogue))
@@ -110,7 +110,7 @@ static gboolean
 advance(gpointer state, CtAdvance *advance, GError **error)
 {
     const State *self = state;
-    return self->base->advance(self->plain.state, advance, error);
+    return self->engine->advance(self->plain.state, advance, error);
 }
 
 static gboolean
@@ -144,7 +144,31 @@ work(gpointer state, const CtWork *work, GError **error)
         count(self, work->outputs[0].n_samples);
         ct_epilogue_set_folded(self->checked.epilogue, &folded);
     }
-    return self->base->work((checks ? &self->checked : &self->plain)->state, work, error);
+    return self->engine->work((checks ? &self->checked : &self->plain)->state, work, error);
+}
+
+/* ---- a fold behind maps, which its kernel has ---- */
+
+/* The state is that of the fold. */
+static gboolean
+prepare_fold(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    const CtAttachment *of = prepare->variant->form;
+    const guint last = of->n_attached - 1;
+    CtPrepare own = *prepare;
+    own.epilogue = ct_epilogue_new(of->forms, prepare->nodes, of->n_attached,
+                                   ct_layout_type(&prepare->inputs[0].layout), 0, FALSE, TRUE,
+                                   &prepare->outputs[0], error);
+    if (!own.epilogue)
+        return FALSE;
+    own.variant = of->engine;
+    own.nodes = &prepare->nodes[last];
+    own.n_nodes = 1;
+    const gboolean good = of->engine->prepare(&own, state, error);
+    prepare->scratch_bytes = own.scratch_bytes;
+    prepare->upload_bytes = own.upload_bytes;
+    prepare->n_items = own.n_items;
+    return good;
 }
 
 /* ---- the table ---- */
@@ -158,7 +182,7 @@ is_chain(const CtVariant *variant)
 static gboolean
 is_attachment(const CtVariant *variant)
 {
-    return variant->prepare == prepare || is_chain(variant);
+    return variant->prepare == prepare || variant->prepare == prepare_fold || is_chain(variant);
 }
 
 /* The row of the base with the types of the attached stage's output: "ci8[time] -> cf32[time]" and
@@ -208,25 +232,45 @@ can_fold(const CtVariant *base, const CtVariant *form)
     return form->flags & CT_VARIANT_FOLD && base->folds;
 }
 
+/* Whether the variant, for a device, is one of maps, or a chain of such. */
+static gboolean
+is_device_map(const CtVariant *variant)
+{
+    return variant->flags & CT_VARIANT_ATTACHABLE && !variant->advance;
+}
+
+/* Whether the form is a fold whose kernel may have the maps of the base. */
+static gboolean
+ends_chain(const CtVariant *base, const CtVariant *form)
+{
+    return is_device_map(base) && form->flags & CT_VARIANT_FOLD;
+}
+
 /* Whether the stage of `form` may be attached behind the stages of `base`. */
 static gboolean
 is_attachable(const CtVariant *base, const CtVariant *form)
 {
-    const gboolean maps = form->flags & CT_VARIANT_ATTACHABLE && !form->advance;
-    if (base->flags & CT_VARIANT_EPILOGUE)
-        return form->backend == base->backend && (maps || can_fold(base, form)) && !form->covers[1];
+    if (base->flags & CT_VARIANT_EPILOGUE || is_device_map(base))
+        return form->backend == base->backend && !form->covers[1] &&
+               (is_device_map(form) || can_fold(base, form) || ends_chain(base, form));
     return (is_chain(base) || ct_chain_takes(base)) && ct_chain_takes(form) &&
            form->isa == base->isa;
 }
 
-/* Makes the variant, a copy of its base, run with the stages attached; nothing is behind a fold. */
+/* Makes the variant run with the stages attached; nothing is behind a fold. */
 static void
-set_functions(CtVariant *variant, const CtVariant *base, gboolean folds)
+set_functions(CtAttachment *self, const CtVariant *form)
 {
-    const gboolean on_host = base->backend == CT_CPU;
-    variant->prepare = on_host ? ct_chain_prepare : prepare;
-    variant->advance = folds ? advance_fold : base->advance ? advance : NULL;
-    variant->flags &= folds ? ~(guint64)CT_VARIANT_EPILOGUE : ~(guint64)0;
+    CtVariant *variant = &self->variant;
+    const gboolean on_host = self->base->backend == CT_CPU;
+    const guint64 behind = CT_VARIANT_EPILOGUE | CT_VARIANT_ATTACHABLE | CT_VARIANT_FOLD;
+    *variant = self->engine == form ? *form : *self->base;
+    variant->prepare = on_host ? ct_chain_prepare : self->engine == form ? prepare_fold : prepare;
+    if (self->engine == form || self->folds)
+        variant->flags &= ~behind;
+    if (self->engine == form)
+        return;
+    variant->advance = self->folds ? advance_fold : self->base->advance ? advance : NULL;
     variant->work = on_host ? ct_chain_work : work;
     variant->finish = on_host ? ct_chain_finish : finish;
 }
@@ -234,40 +278,49 @@ set_functions(CtVariant *variant, const CtVariant *base, gboolean folds)
 gboolean
 ct_epilogue_variant_takes(const CtVariant *base)
 {
-    return base->flags & CT_VARIANT_EPILOGUE || is_chain(base) || ct_chain_takes(base);
+    return base->flags & CT_VARIANT_EPILOGUE || is_device_map(base) || is_chain(base) ||
+           ct_chain_takes(base);
+}
+
+/* Sets what is attached: behind a map on a device also the map itself. */
+static void
+set_attached(CtAttachment *self, const CtVariant *base, const CtVariant *form)
+{
+    const CtAttachment *before = is_attachment(base) ? base->form : NULL;
+    const gboolean moves = is_device_map(self->base);
+    self->engine = ends_chain(base, form) ? form : moves ? &ct_chain_device : self->base;
+    self->n_own = moves ? 0 : g_strv_length((char **)self->base->covers);
+    self->n_attached = g_strv_length((char **)base->covers) + 1 - self->n_own;
+    self->attached = g_new0(const CtVariant *, self->n_attached);
+    self->forms = g_new0(const CtForm *, self->n_attached);
+    self->attached[0] = base;
+    for (guint k = 0; before && k < before->n_attached; k++)
+        self->attached[k] = before->attached[k];
+    self->attached[self->n_attached - 1] = form;
+    for (guint k = 0; k < self->n_attached; k++)
+        self->forms[k] = self->attached[k]->form;
 }
 
 CtVariant *
 ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form, const CtStage *stage)
 {
     const gboolean folds = can_fold(base, form);
-    if (!is_attachable(base, form) || !is_plain(stage, folds))
+    if (!is_attachable(base, form) || !is_plain(stage, folds || ends_chain(base, form)))
         return NULL;
-    const CtAttachment *before = is_attachment(base) ? base->form : NULL;
     CtAttachment *self = g_new0(CtAttachment, 1);
     const guint n = g_strv_length((char **)base->covers);
-    self->base = before ? before->base : base;
-    self->n_own = before ? before->n_own : n;
-    self->n_attached = n + 1 - self->n_own;
-    self->attached = g_new0(const CtVariant *, self->n_attached);
-    self->forms = g_new0(const CtForm *, self->n_attached);
-    for (guint k = 0; k + 1 < self->n_attached; k++) {
-        self->attached[k] = before->attached[k];
-        self->forms[k] = before->forms[k];
-    }
-    self->attached[self->n_attached - 1] = form;
-    self->forms[self->n_attached - 1] = form->form;
+    self->base = ct_epilogue_variant_base(base);
+    set_attached(self, base, form);
     self->folds = folds;
     self->covers = g_new0(const char *, n + 2);
     for (guint k = 0; k < n; k++)
         self->covers[k] = base->covers[k];
     self->covers[n] = stage->name;
     self->rows = attach_rows(base, stage->outputs);
-    self->variant = *self->base;
+    set_functions(self, form);
     self->variant.covers = self->covers;
     self->variant.rows = self->rows;
     self->variant.form = self;
-    set_functions(&self->variant, self->base, folds);
     return &self->variant;
 }
 
@@ -331,16 +384,40 @@ fits_fold(const CtAttachment *self, const CtNode *nodes)
            self->base->folds(nodes, sum->hop, state_bytes);
 }
 
+static gboolean
+has_live_parameters(const CtStage *stage)
+{
+    gboolean has = FALSE;
+    for (const CtParam *param = stage->params; param && param->name; param++)
+        has |= (param->flags & CT_PARAM_LIVE) != 0;
+    return has;
+}
+
+/* Whether the kernel of the fold at the end can have the maps before it. A change of parameters
+ * would begin with another state, without the sum so far. */
+static gboolean
+fits_chain(const CtAttachment *self, const CtNode *nodes)
+{
+    const guint last = self->n_attached - 1;
+    const CtNode *sum = &nodes[last];
+    gboolean fits = !ct_fold_axis(self->engine->form, sum) &&
+                    ct_epilogue_state_bytes(self->forms[last], sum, sum->inputs[0].type) > 0;
+    for (guint k = 0; k < last; k++)
+        fits &= !nodes[k].stage->counters && !has_live_parameters(nodes[k].stage);
+    return fits;
+}
+
 gboolean
 ct_epilogue_variant_fits(const CtVariant *variant, const CtNode *nodes)
 {
     const CtAttachment *self = variant->form;
     if (is_chain(variant))
         return ct_chain_fits(self, nodes);
-    for (guint k = 0; k + (self->folds ? 1 : 0) < self->n_attached; k++) {
+    const gboolean ends = variant->prepare == prepare_fold;
+    for (guint k = 0; k + (self->folds || ends ? 1 : 0) < self->n_attached; k++) {
         const CtNode *node = &nodes[self->n_own + k];
-        if (!ct_epilogue_takes(self->forms[k], node, node[-1].outputs[0].type))
+        if (!ct_epilogue_takes(self->forms[k], node, node->inputs[0].type))
             return FALSE;
     }
-    return !self->folds || fits_fold(self, nodes);
+    return ends ? fits_chain(self, nodes) : !self->folds || fits_fold(self, nodes);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Folds on a device: the division into cells, unfinished cells, the launches. */
+#include "epilogue-private.h"
 #include "fold-across.h"
 
 #include <cornerturn/kit/fold-struct.h>
@@ -21,6 +22,7 @@ typedef struct {
 
 typedef struct {
     CtFoldState fold;
+    CtEpilogue *chain; /* maps that elements go through first, and the fold; NULL: none. Owned */
     CtDevice *device;
     gint64 n_elements;
     gint64 cell;      /* samples of a cell; the last cell of a hop may have fewer */
@@ -90,7 +92,8 @@ static GPtrArray *
 list_defines(const State *self)
 {
     const CtFoldState *fold = &self->fold;
-    GPtrArray *defines = ct_form_defines(&fold->form, CT_DEVICE_MAP_THREADS, 1);
+    GPtrArray *defines = self->chain ? g_ptr_array_new_with_free_func(g_free)
+                                     : ct_form_defines(&fold->form, CT_DEVICE_MAP_THREADS, 1);
     g_autoptr(GString) lengths = g_string_new("CT_FOLD_LENGTHS=");
     g_autoptr(GString) lanes = g_string_new("CT_FOLD_LANES=");
     g_autoptr(GString) marks = g_string_new("CT_FOLD_MARKS=");
@@ -102,6 +105,9 @@ list_defines(const State *self)
     g_ptr_array_add(defines, g_strdup(lengths->str));
     g_ptr_array_add(defines, g_strdup(lanes->str));
     g_ptr_array_add(defines, g_strdup(marks->str));
+    if (self->chain)
+        g_ptr_array_add(defines,
+                        g_strdup_printf("READ=%s", ct_kernel_type((gint)fold->form.boxes.in_type)));
     define(defines, "HOP", fold->hop);
     define(defines, "CELL", self->cell);
     define(defines, "FAST", fold->n_fast);
@@ -113,35 +119,44 @@ list_defines(const State *self)
     return defines;
 }
 
-/* Compiles the kernel with this suffix: the plugin's, or with `is_own` the core's. */
 static gboolean
-compile(const State *self, const GPtrArray *defines, const char *suffix, gboolean is_own,
-        CtKernel **kernel, GError **error)
+compile(const State *self, const GPtrArray *defines, const char *source, const char *name,
+        CtEpilogue *chain, CtKernel **kernel, GError **error)
 {
-    const CtFormState *form = &self->fold.form;
-    g_autofree char *name = g_strconcat(is_own ? "ct_fold" : form->kernel->name, suffix, NULL);
-    g_autofree char *source = is_own ? g_strdup("/cornerturn/kernel/fold.cu")
-                                     : g_strdup_printf("/cornerturn/plugins/%s/%s",
-                                                       form->form->plugin, form->kernel->file);
     *kernel = ct_kernel_new(self->device,
                             &(CtKernelSpec){
                                 .name = name,
                                 .source = source,
                                 .defines = (const char *const *)defines->pdata,
+                                .epilogue = chain,
                             },
                             error);
     return *kernel != NULL;
+}
+
+/* Compiles the kernel with this suffix: that of chains, or the plugin's. */
+static gboolean
+compile_fold(const State *self, const GPtrArray *defines, const char *suffix, CtKernel **kernel,
+             GError **error)
+{
+    const CtFormState *form = &self->fold.form;
+    g_autofree char *name =
+        g_strconcat(self->chain ? "ct_chain" : form->kernel->name, suffix, NULL);
+    g_autofree char *source = self->chain ? g_strdup("/cornerturn/kernel/chain-fold.cu")
+                                          : g_strdup_printf("/cornerturn/plugins/%s/%s",
+                                                            form->form->plugin, form->kernel->file);
+    return compile(self, defines, source, name, self->chain, kernel, error);
 }
 
 static gboolean
 compile_all(State *self, GError **error)
 {
     g_autoptr(GPtrArray) defines = list_defines(self);
-    return compile(self, defines, "_rows", FALSE, &self->rows, error) &&
-           (!self->is_staged || compile(self, defines, "_stage", FALSE, &self->stage, error)) &&
-           (self->n_cells == 1 || compile(self, defines, "_merges", FALSE, &self->merges, error)) &&
-           (self->fold.weights_time < 0 ||
-            compile(self, defines, "_weights", TRUE, &self->weights, error));
+    return compile_fold(self, defines, "_rows", &self->rows, error) &&
+           (!self->is_staged || compile_fold(self, defines, "_stage", &self->stage, error)) &&
+           (self->n_cells == 1 || compile_fold(self, defines, "_merges", &self->merges, error)) &&
+           (self->fold.weights_time < 0 || compile(self, defines, "/cornerturn/kernel/fold.cu",
+                                                   "ct_fold_weights", NULL, &self->weights, error));
 }
 
 static gboolean
@@ -165,7 +180,8 @@ allocate(State *self, CtPrepare *prepare, GError **error)
         prepare->scratch_bytes = (gsize)most_cells(self, max_samples) * bytes;
     prepare->upload_bytes =
         ((gsize)(fold->max_made * fold->n_lanes) * sizeof(guint32) + 255) & ~(gsize)255;
-    if (fold->form.kernel->fold->adds_all)
+    /* Maps may make something else of the zeros in invalid samples. */
+    if (fold->form.kernel->fold->adds_all && !self->chain)
         return TRUE;
     const gsize n_valid = (gsize)(fold->n_lanes * max_samples);
     prepare->upload_bytes += n_valid;
@@ -180,6 +196,7 @@ ct_fold_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
         return ct_fold_across_prepare(prepare, state, error);
     State *self = *state = g_new0(State, 1);
     self->device = prepare->device;
+    self->chain = prepare->epilogue;
     /* The kernels of all instruction sets are the same on a device. */
     if (!ct_form_init(&self->fold.form, prepare, CT_ISA_BASELINE, 1, CT_FORM_FOLDS, error) ||
         !ct_fold_init(&self->fold, prepare, error))
@@ -215,6 +232,7 @@ ct_fold_finish_device(gpointer state)
         ct_device_free(self->device, self->partials[i]);
     }
     ct_fold_clear(&self->fold);
+    ct_epilogue_free(self->chain);
     g_free(self->validity);
     g_free(self);
 }
@@ -266,8 +284,10 @@ launch(const State *self, const CtWork *work, const CtKernel *kernel, gint64 n_b
        GError **error)
 {
     const CtLaunch launch = {.grid = {(guint)n_blocks, 1, 1}, .block = {n_threads, 1, 1}};
-    gpointer settings = (gpointer)self->fold.form.choice.settings.bytes;
-    return ct_queue_launch(work->queue, kernel, &launch,
+    gpointer settings = self->chain ? ct_epilogue_argument(self->chain, work, error)
+                                    : (gpointer)self->fold.form.choice.settings.bytes;
+    return settings &&
+           ct_queue_launch(work->queue, kernel, &launch,
                            (gpointer[]){firing, settings, block_cells, block_groups}, error);
 }
 

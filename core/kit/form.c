@@ -360,7 +360,13 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_it
         return FALSE;
     if (!choice->kernel && kinds == CT_FORM_MAPS)
         return TRUE;
-    if (!ct_form_bind(self, isa, kinds, error))
+    /* A fold behind maps, which are in its kernel, gets what these make. */
+    const CtType read = self->boxes.in_type;
+    if (prepare->epilogue)
+        self->boxes.in_type = prepare->nodes[0].inputs[0].type;
+    const gboolean bound = ct_form_bind(self, isa, kinds, error);
+    self->boxes.in_type = read;
+    if (!bound)
         return FALSE;
     if (self->kernel->kind == CT_FORM_TABLE && !check_table(self, in->stream, out->stream, error))
         return FALSE;

@@ -76,10 +76,10 @@ CT_EXPORT gpointer ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work
 
 /* ---- for the planner ---- */
 
-/* Whether stages can be attached behind a variant: one with CT_VARIANT_EPILOGUE or, on the
- * processor, one of <cornerturn/kit/form.h>. The latter and what is attached to it are a *chain*:
+/* Whether stages can be attached behind a variant: one with CT_VARIANT_EPILOGUE, or one of
+ * <cornerturn/kit/form.h>. The latter and what is attached to it are a *chain*: on the processor,
  * its stages run one behind the other for a chunk of the block, which stays in the first caches,
- * and then for the next one. */
+ * and then for the next one. On a device, one kernel passes each element through all of them. */
 gboolean ct_epilogue_variant_takes(const CtVariant *base);
 /* A variant that does what `base` does and then the stage of `form`, which has
  * CT_VARIANT_ATTACHABLE or CT_VARIANT_FOLD or, on the processor, is of the same instruction set;
