@@ -367,6 +367,38 @@ check_elementwise(GpuBench *bench)
     }
 }
 
+/* Stages of the kit that one kernel runs, and a kernel for each. */
+static void
+check_chains(GpuBench *bench)
+{
+    static const struct {
+        const char *stages[2];
+        gdouble bytes; /* of an element, read and written */
+    } chains[] = {
+        {{"power", "integrate, length: 64"}, 8 + 4 / 64.0},
+        {{"power", "quantise, type: i8, scale: 20"}, 9},
+        {{"quantise, type: ci8, scale: 20", "convert, type: cf16"}, 12},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(chains); i++) {
+        const char *const *of = chains[i].stages;
+        g_autofree char *name = g_strdup_printf("%s, then %s", of[0], of[1]);
+        g_autofree char *stages = g_strdup_printf("  first: { from: source, stage: %s }\n"
+                                                  "  second: { from: first, stage: %s }\n"
+                                                  "  sink: { stage: discard, from: second }\n",
+                                                  of[0], of[1]);
+        GpuCase one = {
+            .name = name,
+            .stages = stages,
+            .type = "cf32",
+            .layout = "channel station pol time",
+            .shape = {256, 16, 2, -1},
+            .n_samples = 8192,
+            .n_blocks = 60,
+        };
+        gpu_compare_fusion(bench, &one, chains[i].bytes, 0, "times as fast as two kernels");
+    }
+}
+
 /* Delays of spectra, with channels from a Fourier transform, and delays of voltages. */
 static void
 check_delays(GpuBench *bench)
@@ -510,6 +542,7 @@ main(int argc, char **argv)
     check_correlates(&bench);
     check_beamforms(&bench);
     check_elementwise(&bench);
+    check_chains(&bench);
     check_delays(&bench);
     check_empty(&bench);
     printf("%s", bench.summary->str);
