@@ -45,7 +45,6 @@ compile(const State *self, GError **error)
     ct_beamform_define(defines, "THREAD_BEAMS", tile->thread_beams);
     ct_beamform_define(defines, "THREAD_COLUMNS", tile->thread_columns);
     ct_beamform_define(defines, "DEPTH", tile->depth);
-    ct_beamform_define(defines, "STEPS", tile->n_steps);
     ct_beamform_define(defines, "N_SLABS", tile->n_slabs);
     ct_beamform_define(defines, "N_BLOCKS", tile->n_blocks);
     g_ptr_array_add(defines, NULL);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { BEAMS, COLUMNS, HEIGHT, WIDTH, DEPTH, SLABS, STEPS, N_TUNABLES };
+enum { BEAMS, COLUMNS, HEIGHT, WIDTH, DEPTH, SLABS, N_TUNABLES };
 const CtTunable ct_beamform_tunables[] = {
     [BEAMS] = {"beams", CT_VALUES(0, 2, 8, 16, 32, 64), 0, "of a tile; 0: by their number"},
     [COLUMNS] = {"columns", CT_VALUES(0, 64, 128, 256), 0,
@@ -14,7 +14,6 @@ const CtTunable ct_beamform_tunables[] = {
     [WIDTH] = {"width", CT_VALUES(0, 2, 4, 8), 0, "columns of a thread; 0: by the tile"},
     [DEPTH] = {"depth", CT_VALUES(0, 4, 8, 16), 0, "stations of a slab in shared memory; 0: 8"},
     [SLABS] = {"slabs", CT_VALUES(0, 2, 3, 4), 0, "in shared memory; 0: by the tile"},
-    [STEPS] = {"steps", CT_VALUES(1, 2, 4), 2, "stations that are unrolled"},
     {NULL},
 };
 
@@ -150,7 +149,6 @@ ct_beamform_tile(BeamformTile *tile, const BeamformProblem *problem, const gint6
         .thread_columns = tuning[WIDTH] ? (guint)tuning[WIDTH] : usual->thread_columns,
         .depth = tuning[DEPTH] ? (guint)tuning[DEPTH] : USUAL_DEPTH,
         .n_slabs = tuning[SLABS] ? (guint)tuning[SLABS] : usual->n_slabs,
-        .n_steps = (guint)tuning[STEPS],
         .n_blocks = usual->n_blocks,
     };
     fit_threads(tile);
@@ -173,8 +171,7 @@ ct_beamform_tile_differs(const BeamformProblem *problem, const gint64 *tuning)
     BeamformTile tile, simpler;
     ct_beamform_tile(&tile, problem, tuning);
     const gint64 effect[N_TUNABLES] = {tile.beams,          tile.columns, tile.thread_beams,
-                                       tile.thread_columns, tile.depth,   tile.n_slabs,
-                                       tile.n_steps};
+                                       tile.thread_columns, tile.depth,   tile.n_slabs};
     for (guint k = 0; k < N_TUNABLES; k++) {
         gint64 without[N_TUNABLES];
         if (tuning[k] == ct_beamform_tunables[k].fallback)

@@ -7,7 +7,7 @@
 typedef struct {
     guint beams, columns;               /* of a block */
     guint thread_beams, thread_columns; /* of a thread */
-    guint depth, n_slabs, n_steps;
+    guint depth, n_slabs;
     guint n_blocks; /* of a multiprocessor; registers must suffice for them */
     guint n_threads;
 } BeamformTile;

@@ -18,7 +18,7 @@
  *   Y_ALONG             1: a warp writes along columns
  *   W_ALONG             1: a warp reads weights along beams
  *   TILE_BEAMS TILE_COLUMNS THREAD_BEAMS THREAD_COLUMNS DEPTH  the tile, powers of two
- *   N_SLABS STEPS N_BLOCKS  in shared memory; stations unrolled; blocks of a multiprocessor */
+ *   N_SLABS N_BLOCKS    in shared memory; blocks of a multiprocessor */
 #include "cornerturn/kernel.h"
 
 /* Bytes between neighbours. */
@@ -32,7 +32,6 @@ static constexpr int threads_columns = TILE_COLUMNS / THREAD_COLUMNS;
 static constexpr int n_threads = threads_beams * threads_columns;
 static constexpr int beam_tiles = (N_BEAMS + TILE_BEAMS - 1) / TILE_BEAMS;
 static constexpr int n_depths = (N_STATIONS + DEPTH - 1) / DEPTH;
-static constexpr int n_steps = STEPS; /* stations that are unrolled */
 static constexpr int weight_pols = POL_WEIGHTS ? 2 : 1;
 static constexpr int unit_columns = X_PAIRS ? 2 : 1; /* read at once */
 static constexpr int unit_times = unit_columns / N_POLS;
@@ -289,27 +288,29 @@ struct Sums {
     ct_cf32 sums[THREAD_BEAMS][THREAD_COLUMNS];
     int lane_beam, lane_column;
 
+    /* What a thread multiplies for one station. */
+    struct Factors {
+        ct_cf32 x[THREAD_COLUMNS], w[weight_pols][THREAD_BEAMS];
+    };
     __device__ void
-    read_columns(ct_cf32 (&x)[THREAD_COLUMNS], const Slab &slab, int k) const
+    read(Factors &factors, const Slab &slab, int k) const
     {
 #pragma unroll
         for (int j = 0; j < THREAD_COLUMNS; j += 2) {
             const Pair pair =
                 *(const Pair *)&slab.voltages[k][(j / 2 * threads_columns + lane_column) * 2];
-            x[j] = pair.a;
-            x[j + 1] = pair.b;
+            factors.x[j] = pair.a;
+            factors.x[j + 1] = pair.b;
         }
-    }
-    __device__ void
-    read_weights(ct_cf32 (&w)[THREAD_BEAMS], const Slab &slab, int p, int k) const
-    {
 #pragma unroll
-        for (int i = 0; i < THREAD_BEAMS; i += 2) {
-            const Pair pair =
-                *(const Pair *)&slab.weights[p][k][(i / 2 * threads_beams + lane_beam) * 2];
-            w[i] = pair.a;
-            w[i + 1] = pair.b;
-        }
+        for (int p = 0; p < weight_pols; p++)
+#pragma unroll
+            for (int i = 0; i < THREAD_BEAMS; i += 2) {
+                const Pair pair =
+                    *(const Pair *)&slab.weights[p][k][(i / 2 * threads_beams + lane_beam) * 2];
+                factors.w[p][i] = pair.a;
+                factors.w[p][i + 1] = pair.b;
+            }
     }
     __device__ void
     add_products(const ct_cf32 (&w)[THREAD_BEAMS], const ct_cf32 (&x)[THREAD_COLUMNS], int p)
@@ -329,19 +330,33 @@ struct Sums {
                 sums[i][j].im += w[i].im * x[j].re;
             }
     }
-
     __device__ void
-    add(const Slab &slab)
+    add_products(const Factors &factors)
     {
-#pragma unroll n_steps
-        for (int k = 0; k < DEPTH; k++) {
-            ct_cf32 x[THREAD_COLUMNS], w[THREAD_BEAMS];
-            read_columns(x, slab, k);
 #pragma unroll
-            for (int p = 0; p < weight_pols; p++) {
-                read_weights(w, slab, p, k);
-                add_products(w, x, p);
-            }
+        for (int p = 0; p < weight_pols; p++)
+            add_products(factors.w[p], factors.x, p);
+    }
+
+    /* Adds the products of n stations; `even` has the factors of the first. Factors of a station
+     * are read while those of the one before are multiplied. The compiler must not mix the
+     * multiply-adds of two stations: neighbouring ones share a factor, without which a multiply-add
+     * takes two clocks to read its operands. */
+    __device__ void
+    add(const Slab &slab, Factors &even, int n)
+    {
+        Factors odd;
+        ct_keep(n);
+#pragma unroll 1
+        for (int k = 1;; k += 2) {
+            read(odd, slab, k < n ? k : 0);
+            add_products(even);
+            if (k >= n)
+                break;
+            read(even, slab, k + 1 < n ? k + 1 : 0);
+            add_products(odd);
+            if (k + 1 >= n)
+                break;
         }
     }
 };
@@ -454,12 +469,15 @@ __launch_bounds__(n_threads, N_BLOCKS) beamform(const uint8 *x, const uint8 *w, 
     for (int d = 0; d < n_depths; d++) {
         ct_cp_async_wait<N_SLABS - 2>();
         __syncthreads();
+        Sums::Factors first;
+        sums.read(first, slabs[here], 0);
         const int s = (d + N_SLABS - 1) * DEPTH;
         const bool is_full = full && s + DEPTH <= N_STATIONS;
         if (s < N_STATIONS)
             fetch(weights, columns, slabs[next], raw, s, is_full);
         ct_cp_async_commit();
-        sums.add(slabs[here]);
+        sums.add(slabs[here], first,
+                 d + 1 < n_depths ? DEPTH : N_STATIONS - (n_depths - 1) * DEPTH);
         if (!IS_FLOAT && is_full)
             Columns::convert(slabs[next], raw);
         here = here + 1 == N_SLABS ? 0 : here + 1;

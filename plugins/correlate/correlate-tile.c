@@ -46,8 +46,8 @@ const CtTunable ct_correlate_tunables[] = {
          "spectra of a stage in shared memory, on tensor cores 16 to 64 (of a warpgroup 64 or "
          "128), else 4 to 16; 0: by the tile"},
     [STAGES] = {"stages", CT_VALUES(0, 2, 3, 4), 0,
-                "stages in shared memory, where voltages go there as they are; 0: 3, or on "
-                "tensor cores 2 where more blocks fit a multiprocessor so, or as many as fit"},
+                "stages in shared memory, where voltages go there as they are; 0: 3, or 2 "
+                "where more blocks fit a multiprocessor so; of a warpgroup as many as fit"},
     [WARPS] =
         {"warps", CT_VALUES(0, 1, 4), 0,
          "that multiply a matrix together on tensor cores, 4 on devices of compute capability "
@@ -81,7 +81,7 @@ typedef struct {
 } Usual;
 
 static const Usual float_tiles[] = {
-    {64, 8, 4, 128, 8, 4, 0.75, 0.9}, {32, 8, 4, 32, 8, 12, 1, 1}, {16, 4, 4, 128, 8, 4, 1, 0.5},
+    {64, 8, 4, 128, 8, 4, 0.75, 0.9}, {32, 8, 4, 32, 8, 13, 1, 1}, {16, 4, 4, 128, 8, 4, 1, 0.5},
     {8, 4, 4, 128, 8, 4, 1, 0.4},     {4, 4, 4, 64, 8, 8, 1, 0.3}, {0},
 };
 
@@ -267,10 +267,9 @@ fit_shared(CorrelateTile *tile, Arithmetic arithmetic, guint n_sides, gboolean d
     }
 }
 
-/* On tensor cores. Reduces the number and the depth of stages, unless the tuning sets them, until
- * the shared memory of a multiprocessor suffices for as many blocks as its registers do. In
- * floating point this is not done: deeper stages are worth more than the last of the twelve blocks
- * that float_tiles allows. */
+/* On tensor cores and in single precision. Reduces the number and the depth of stages, unless the
+ * tuning sets them, until the shared memory of a multiprocessor suffices for as many blocks as its
+ * registers do. */
 static void
 fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsize bytes)
 {
@@ -282,7 +281,7 @@ fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsi
             tile->depth /= 2;
         else
             break;
-        tile->shared_bytes = count_shared(tile, MMA, n_sides);
+        tile->shared_bytes = count_shared(tile, tile->arithmetic, n_sides);
     }
 }
 
@@ -358,7 +357,7 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
         tile->n_threads != usual->n_threads ||
         (!direct && (tuning[TILE] || tile->depth > usual_depth)))
         tile->n_blocks = count_blocks(tile, arithmetic, direct);
-    if (is_mma)
+    if (is_mma || arithmetic == F32)
         fit_multiprocessor(tile, n_sides, tuning, device->multiprocessor_shared);
 }
 

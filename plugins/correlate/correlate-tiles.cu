@@ -106,7 +106,8 @@ constexpr int row_step = n_threads / n_vectors;
 
 struct Loader {
     const char *from[2]; /* the first of the next spectra to be loaded */
-    unsigned bytes[2];   /* 0: no such input */
+    unsigned bytes[2];   /* 0: no such input, or the same inputs on both sides */
+    int begin, end;      /* all spectra from begin to end − 1 can be read, 16 bytes at once */
 };
 
 __device__ inline Loader
@@ -116,40 +117,53 @@ make_loader(const CorrelatePiece &piece, const Unit &unit)
     const int m = threadIdx.x % n_vectors * vector;
     for (int side = 0; side < 2; side++) {
         const int first = side == 0 ? unit.job.i : unit.job.j;
-        loader.bytes[side] = first + m < n_inputs ? 16 : 0;
+        const bool is_there = first + m < n_inputs && (side == 0 || unit.job.i != unit.job.j);
+        loader.bytes[side] = is_there ? 16 : 0;
         loader.from[side] = (const char *)piece.voltages;
-        if (loader.bytes[side])
+        if (is_there)
             loader.from[side] = unit.voltages + (first + m) * (int)sizeof(INPUT) +
                                 threadIdx.x / n_vectors * piece.from_time;
     }
+    loader.begin = unit.skip;
+    loader.end = piece.width == 16 ? unit.end : 0;
     return loader;
 }
 
-/* Starts the copies of the DEPTH spectra from t on to a stage; called for one step after the
- * other. */
+/* Starts the copies of the DEPTH spectra from t on to a stage, some of which do not exist or are
+ * not aligned. */
+__device__ inline void
+load_some(const CorrelatePiece &piece, const Unit &unit, char *to, int t)
+{
+#pragma unroll 1
+    for (int side = 0; side < n_sides; side++) {
+        const int m = (side == 0 ? unit.job.i : unit.job.j) + threadIdx.x % n_vectors * vector;
+        if (side == 1 && unit.job.i == unit.job.j)
+            continue;
+#pragma unroll 1
+        for (int r = 0; r < DEPTH; r += row_step) {
+            const int row = t + r + threadIdx.x / n_vectors;
+            copy(piece, to + side * side_bytes + r * TILE * sizeof(INPUT),
+                 unit.voltages + row * piece.from_time, m, is_read(unit, row));
+        }
+    }
+}
+
+/* The same for any spectra; called for one step after the other. */
 __device__ inline void
 load_next(const CorrelatePiece &piece, const Unit &unit, Loader &loader, char *stage, int t)
 {
     static_assert(N_UNITS > 1 || DEPTH % row_step == 0, "whole rows");
     char *to = stage + threadIdx.x * 16;
+    const bool is_whole = t >= loader.begin && t + DEPTH <= loader.end;
+    if (!is_whole)
+        load_some(piece, unit, to, t);
 #pragma unroll
     for (int side = 0; side < n_sides; side++) {
-        if (side == 1 && unit.job.i == unit.job.j)
-            continue;
-        if (piece.width == 16 && t >= unit.skip && t + DEPTH <= unit.end) {
+        if (is_whole)
 #pragma unroll
             for (int r = 0; r < DEPTH; r += row_step)
                 ct_cp_async16_zfill(to + side * side_bytes + r * TILE * sizeof(INPUT),
                                     loader.from[side] + r * piece.from_time, loader.bytes[side]);
-        } else {
-            const int m = (side == 0 ? unit.job.i : unit.job.j) + threadIdx.x % n_vectors * vector;
-#pragma unroll 1
-            for (int r = 0; r < DEPTH; r += row_step) {
-                const int row = t + r + threadIdx.x / n_vectors;
-                copy(piece, to + side * side_bytes + r * TILE * sizeof(INPUT),
-                     unit.voltages + row * piece.from_time, m, is_read(unit, row));
-            }
-        }
         loader.from[side] += DEPTH * piece.from_time;
     }
 }
@@ -232,31 +246,80 @@ store(const Unit *units, const Fetched &fetched, char *stage)
 
 /* ---- multiplying ---- */
 
+/* What a thread multiplies for one spectrum. */
+struct Factors {
+    Vector a[ROWS / vector], b[COLUMNS / vector];
+};
+
 __device__ inline void
-multiply(const char *rows, const char *columns, Products &products)
+read(Factors &factors, const char *rows, const char *columns, int t)
 {
 #pragma unroll
+    for (int r = 0; r < ROWS / vector; r++)
+        factors.a[r] = *(const Vector *)(rows + t * TILE * (int)sizeof(VOLTAGE) +
+                                         r * LANES_I * (int)sizeof(Vector));
+#pragma unroll
+    for (int c = 0; c < COLUMNS / vector; c++)
+        factors.b[c] = *(const Vector *)(columns + t * TILE * (int)sizeof(VOLTAGE) +
+                                         c * LANES_J * (int)sizeof(Vector));
+}
+
+__device__ inline void
+add_products(Products &products, const Factors &factors)
+{
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        const VOLTAGE y = factors.b[c / vector].at[c % vector];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const VOLTAGE x = factors.a[r / vector].at[r % vector];
+            products.at[r][c].re += x.re * y.re;
+            products.at[r][c].im += x.im * y.re;
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const VOLTAGE x = factors.a[r / vector].at[r % vector];
+            products.at[r][c].re += x.im * y.im;
+            products.at[r][c].im -= x.re * y.im;
+        }
+    }
+}
+
+/* Adds the products of n spectra. Factors of a spectrum are read while those of the one before are
+ * multiplied. The compiler must not mix the multiply-adds of two spectra: neighbouring ones share a
+ * factor, without which a multiply-add takes two clocks to read its operands. */
+__device__ inline void
+multiply_some(const char *rows, const char *columns, Products &products, int n)
+{
+    Factors even, odd;
+    read(even, rows, columns, 0);
+#pragma unroll 1
+    for (int t = 1;; t += 2) {
+        read(odd, rows, columns, t < n ? t : 0);
+        add_products(products, even);
+        if (t >= n)
+            break;
+        read(even, rows, columns, t + 1 < n ? t + 1 : 0);
+        add_products(products, odd);
+        if (t + 1 >= n)
+            break;
+    }
+}
+
+/* Adds the products of a stage; in single precision, if a block has one unit, of n spectra. The
+ * others have few multiply-adds, or slow ones, and are faster unrolled. */
+__device__ inline void
+multiply(const char *rows, const char *columns, Products &products, int n)
+{
+    if constexpr (DIRECT && N_UNITS == 1) {
+        multiply_some(rows, columns, products, n);
+        return;
+    }
+#pragma unroll
     for (int t = 0; t < DEPTH; t++) {
-        Vector a[ROWS / vector], b[COLUMNS / vector];
-#pragma unroll
-        for (int r = 0; r < ROWS / vector; r++)
-            a[r] =
-                *(const Vector *)(rows + t * TILE * sizeof(VOLTAGE) + r * LANES_I * sizeof(Vector));
-#pragma unroll
-        for (int c = 0; c < COLUMNS / vector; c++)
-            b[c] = *(const Vector *)(columns + t * TILE * sizeof(VOLTAGE) +
-                                     c * LANES_J * sizeof(Vector));
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++) {
-                const VOLTAGE x = a[r / vector].at[r % vector], y = b[c / vector].at[c % vector];
-                ct_complex<REAL> &sum = products.at[r][c];
-                sum.re += x.re * y.re;
-                sum.re += x.im * y.im;
-                sum.im += x.im * y.re;
-                sum.im -= x.re * y.im;
-            }
+        Factors factors;
+        read(factors, rows, columns, t);
+        add_products(products, factors);
     }
 }
 
@@ -461,6 +524,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
     Products products;
     if (is_busy)
         resume(piece, unit, thread, products, running);
+    const int end = unit.end, phase = unit.phase;
 
     const int row_offset = u * unit_bytes + (thread.row + vector * thread.i) * sizeof(VOLTAGE);
     const int column_offset = u * unit_bytes + (unit.job.i == unit.job.j ? 0 : side_bytes) +
@@ -502,14 +566,15 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
             fetch(piece, units, fetched, (step + 1) * DEPTH);
 #endif
         if (is_busy)
-            multiply(stage + row_offset, stage + column_offset, products);
+            multiply(stage + row_offset, stage + column_offset, products,
+                     smaller(end - step * DEPTH, DEPTH));
 #if !DIRECT
         if (step + 1 < n_steps)
             store(units, fetched, shared + (step + 1) % 2 * stage_bytes);
 #endif
 #if !EXACT
         const int n_done = (step + 1) * DEPTH;
-        if ((unit.phase + n_done) % CHUNK == 0 && n_done <= unit.end && is_busy && !piece.parts) {
+        if ((phase + n_done) % CHUNK == 0 && n_done <= end && is_busy && !piece.parts) {
             add_running(products, running);
             set_running(running, products);
             clear(products);
