@@ -119,20 +119,23 @@ ct_float_to_half(float value)
  *   a[i]  row g + 8 (i % 2), columns E t … E t + E - 1 of the (i / 2)th half of the depth
  *   b[i]  column g, rows E t … E t + E - 1 of the ith half of the depth
  *
- * where a register holds E elements, that of the lowest index in the lowest bits: 4 of int8 (depth
- * 32), 2 of half precision (depth 16), 1 of tf32 (depth 8). */
+ * where a register holds E elements, that of the lowest index in the lowest bits: 4 of int8 or
+ * uint8 (depth 32), 2 of half precision (depth 16), 1 of tf32 (depth 8). */
 
 #ifndef CT_EMULATED
-/* mma.m16n8k32, wraps around */
-__device__ inline void
-ct_mma_s8(int d[4], const unsigned a[4], const unsigned b[2])
-{
-    asm volatile(
-        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
+/* mma.m16n8k32 of signed or unsigned bytes, which wraps around; the types of a and b */
+#define CT_DEFINE_MMA_BYTES(name, types)                                                           \
+    __device__ inline void name(int d[4], const unsigned a[4], const unsigned b[2])                \
+    {                                                                                              \
+        asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types ".s32 {%0, %1, %2, %3}, "      \
+                     "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                               \
+                     : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                              \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));          \
+    }
+CT_DEFINE_MMA_BYTES(ct_mma_s8, "s8.s8")
+CT_DEFINE_MMA_BYTES(ct_mma_s8_u8, "s8.u8")
+CT_DEFINE_MMA_BYTES(ct_mma_u8_s8, "u8.s8")
+CT_DEFINE_MMA_BYTES(ct_mma_u8, "u8.u8")
 
 /* mma.m16n8k16 */
 __device__ inline void

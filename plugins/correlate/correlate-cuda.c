@@ -1,44 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The correlator on a device: the choice of a kernel and tile, the division of a firing into
- * pieces, the launches.
+/* The correlator on a device: its kernels and memory, and the weights.
  *
  * If integrations are enough parallel work, one block sums each tile of each; otherwise
  * integrations are divided along time, and the sums of the parts are added up afterwards. */
-#include "correlate-piece.h"
-#include "correlate-tile.h"
-#include "correlate.h"
+#include "correlate-cuda.h"
+
+#include <cornerturn/params.h>
 
 /* The most memory for the sums of parts. */
 #define PARTS_BYTES ((gsize)256 << 20)
-/* Threads of a block in the kernels with one thread per element. */
-#define ELEMENT_THREADS 256
 /* Baselines are counted in 32 bits. */
 #define MOST_STATIONS 32768
 /* Items whose weights one thread writes. */
 #define ALIKE 32
-
-typedef struct {
-    Correlate *correlate;
-    CtDevice *device;
-    CorrelateTile tile;
-    const ArithmeticInfo *arithmetic;     /* of the tile */
-    gint64 n_inputs, n_tiles, n_elements; /* n_elements: of a matrix */
-    CtKernel *products, *fold, *weights;
-    gint chunk;         /* of a part; 0: integrations are not divided */
-    gint64 most_ranges; /* the most ranges of a piece */
-    gpointer sums, open;
-    gint64 n_summed, n_open; /* integers: spectra of the unfinished integration in each of them */
-    gint64 n_lanes, n_groups, n_alike, n_pairs;
-    gpointer counts[2]; /* before and after a firing, alternating */
-    guint turn;
-    guint32 *bits; /* [lane][word], on the host */
-} State;
-
-static gint64
-divide_up(gint64 n, gint64 by)
-{
-    return (n + by - 1) / by;
-}
 
 static gint64
 triangle(gint64 n)
@@ -61,12 +35,19 @@ define_type(GPtrArray *defines, const char *name, const char *type)
 }
 
 static CtKernel *
-compile(const State *self, const char *name, const char *source, GPtrArray *defines, GError **error)
+compile(const CorrelateDevice *self, const char *name, const char *source, GPtrArray *defines,
+        GError **error)
 {
     static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-bytes.h",
                                           "/cornerturn/plugins/correlate/correlate-device.h",
+                                          "/cornerturn/plugins/correlate/correlate-mma-bytes.h",
+                                          "/cornerturn/plugins/correlate/correlate-mma-floats.h",
+                                          "/cornerturn/plugins/correlate/correlate-mma-limbs.h",
+                                          "/cornerturn/plugins/correlate/correlate-mma-words.h",
+                                          "/cornerturn/plugins/correlate/correlate-mma.h",
                                           "/cornerturn/plugins/correlate/correlate-piece.h",
-                                          "/cornerturn/plugins/correlate/correlate-square.h", NULL};
+                                          "/cornerturn/plugins/correlate/correlate-square.h",
+                                          NULL};
     g_autofree char *resource =
         g_strdup_printf("/cornerturn/plugins/correlate/correlate-%s.cu", source);
     g_ptr_array_add(defines, NULL);
@@ -83,7 +64,7 @@ compile(const State *self, const char *name, const char *source, GPtrArray *defi
 
 /* Definitions for all kernels. */
 static GPtrArray *
-common_defines(const State *self)
+common_defines(const CorrelateDevice *self)
 {
     const Correlate *correlate = self->correlate;
     GPtrArray *defines = g_ptr_array_new_with_free_func(g_free);
@@ -92,7 +73,7 @@ common_defines(const State *self)
     define(defines, "N_ITEMS", correlate->n_items);
     define(defines, "TILE", self->tile.tile);
     define(defines, "SQUARE", self->tile.square);
-    define(defines, "CHUNK", CHUNK);
+    define(defines, "CHUNK", self->arithmetic->chunk);
     define(defines, "SCALE_BITS", correlate->input == CT_CI4 ? 8 : 0);
     define(defines, "EXACT", self->arithmetic->most > 0);
     define_type(defines, "INPUT", ct_kernel_type((gint)correlate->input));
@@ -102,16 +83,17 @@ common_defines(const State *self)
 }
 
 static CtKernel *
-compile_products(const State *self, GError **error)
+compile_products(const CorrelateDevice *self, GError **error)
 {
     const CorrelateTile *tile = &self->tile;
-    const gboolean is_mma = tile->arithmetic == MMA || tile->arithmetic == WGMMA;
+    const gboolean is_mma = tile->arithmetic >= MMA;
     g_autoptr(GPtrArray) defines = common_defines(self);
     define(defines, "DEPTH", tile->depth);
     define(defines, "STAGES", tile->n_stages);
     if (is_mma)
         define(defines, "IS_NIBBLES", self->correlate->input == CT_CI4);
     if (tile->arithmetic != WGMMA) {
+        define(defines, "IS_LIMBS", self->correlate->input == CT_CI16);
         define(defines, is_mma ? "WARP_I" : "ROWS", tile->rows);
         define(defines, is_mma ? "WARP_J" : "COLUMNS", tile->columns);
         define(defines, "UNIT_I", tile->unit_i);
@@ -130,7 +112,13 @@ compile_products(const State *self, GError **error)
 }
 
 static CtKernel *
-compile_fold(const State *self, GError **error)
+compile_keep(const CorrelateDevice *self, GError **error)
+{
+    return compile(self, "correlate_keep", "keep", common_defines(self), error);
+}
+
+static CtKernel *
+compile_fold(const CorrelateDevice *self, GError **error)
 {
     g_autoptr(GPtrArray) defines = common_defines(self);
     define_type(defines, "PART", self->arithmetic->part);
@@ -138,7 +126,7 @@ compile_fold(const State *self, GError **error)
 }
 
 static CtKernel *
-compile_weights(const State *self, GError **error)
+compile_weights(const CorrelateDevice *self, GError **error)
 {
     g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
     define(defines, "N_STATIONS", self->correlate->n_stations);
@@ -161,7 +149,7 @@ use_of_device(gdouble n_blocks, guint n_multiprocessors, guint n_at_once)
 
 /* Chooses whether integrations are divided, and into what chunks, by the predicted rate. */
 static void
-choose_chunk(State *self, gint64 max_samples)
+choose_chunk(CorrelateDevice *self, gint64 max_samples)
 {
     const Correlate *correlate = self->correlate;
     const CtDeviceInfo *info = ct_device_info(self->device);
@@ -172,7 +160,8 @@ choose_chunk(State *self, gint64 max_samples)
                              (gdouble)MAX(1, max_samples / correlate->integration) /
                              self->tile.n_units;
     const gboolean is_exact = self->arithmetic->most > 0;
-    const gint64 most_parts = is_exact ? divide_up(longest, 2 * CHUNK) : divide_up(longest, CHUNK);
+    const gint chunk = self->arithmetic->chunk;
+    const gint64 most_parts = divide_up(longest, is_exact ? 2 * chunk : chunk);
     gdouble best = use_of_device(n_blocks, info->n_multiprocessors, n_at_once);
 
     self->chunk = 0;
@@ -189,7 +178,7 @@ choose_chunk(State *self, gint64 max_samples)
             continue;
         best = use;
         self->chunk =
-            is_exact ? (gint)(divide_up(longest, n * self->tile.depth) * self->tile.depth) : CHUNK;
+            is_exact ? (gint)(divide_up(longest, n * self->tile.depth) * self->tile.depth) : chunk;
     }
     if (is_exact)
         self->chunk = (gint)MIN(self->chunk, self->arithmetic->most);
@@ -197,7 +186,7 @@ choose_chunk(State *self, gint64 max_samples)
 
 /* Finds groups of items: within a group, all items have the same validity. */
 static gboolean
-prepare_weights(State *self, CtPrepare *prepare, GError **error)
+prepare_weights(CorrelateDevice *self, CtPrepare *prepare, GError **error)
 {
     const Correlate *correlate = self->correlate;
     const gint64 n_pols = correlate->weights_have_pol ? correlate->n_pols : 1;
@@ -231,25 +220,70 @@ share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
 {
     const CtType type = nodes[0].inputs[0].type;
     const gdouble n = (gdouble)ct_correlate_n_inputs(nodes);
-    return type == CT_CI8 || type == CT_CI4 ? n / (n + 64) : 1;
+    return type == CT_CF32 || type == CT_CF64 ? 1 : n / (n + 64);
+}
+
+static gboolean
+differs_if(const CtNode *nodes, gboolean is_split, const gint64 *tuning)
+{
+    const CorrelateProblem problem = {
+        .input = nodes[0].inputs[0].type,
+        .output = nodes[0].outputs[0].type,
+        .is_split = is_split,
+        .n_inputs = ct_correlate_n_inputs(nodes),
+    };
+    return ct_correlate_tile_differs(&problem, tuning);
 }
 
 static gboolean
 differs(const CtNode *nodes, const gint64 *tuning)
 {
-    return ct_correlate_tile_differs(nodes[0].inputs[0].type, nodes[0].outputs[0].type,
-                                     ct_correlate_n_inputs(nodes), tuning);
+    return differs_if(nodes, FALSE, tuning);
 }
 
 static gboolean
-prepare(CtPrepare *prepare, gpointer *state, GError **error)
+split_differs(const CtNode *nodes, const gint64 *tuning)
 {
-    State *self = *state = g_new0(State, 1);
+    return differs_if(nodes, TRUE, tuning);
+}
+
+/* Sets `memory` to so many bytes for each element of a matrix. */
+static gboolean
+allocate_matrix(const CorrelateDevice *self, gpointer *memory, guint bytes, const char *what,
+                GError **error)
+{
+    *memory = ct_device_alloc(self->device, (gsize)self->n_elements * bytes, what, error);
+    return *memory != NULL;
+}
+
+/* Room for the voltages of an unfinished chunk. */
+static gboolean
+prepare_left(CorrelateDevice *self, GError **error)
+{
+    const Correlate *correlate = self->correlate;
+    const gsize bytes = ct_type_info(correlate->input)->bytes;
+    if (!self->arithmetic->keeps_voltages)
+        return TRUE;
+    self->keep = compile_keep(self, error);
+    if (!self->keep)
+        return FALSE;
+    self->left = ct_device_alloc(
+        self->device,
+        (gsize)(correlate->n_items * self->arithmetic->chunk * self->n_inputs) * bytes,
+        "the voltages of an unfinished sum", error);
+    return self->left != NULL;
+}
+
+static gboolean
+prepare_with(CtPrepare *prepare, gboolean is_split, gpointer *state, GError **error)
+{
+    CorrelateDevice *self = *state = g_new0(CorrelateDevice, 1);
     Correlate *correlate = self->correlate = ct_correlate_new(prepare);
     self->device = prepare->device;
     self->n_inputs = correlate->n_stations * correlate->n_pols;
-    ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs,
-                      prepare->tuning, ct_device_info(self->device));
+    const CorrelateProblem problem = {correlate->input, correlate->output, is_split,
+                                      self->n_inputs};
+    ct_correlate_tile(&self->tile, &problem, prepare->tuning, ct_device_info(self->device));
     const CorrelateTile *tile = &self->tile;
     self->arithmetic = &ct_correlate_arithmetics[tile->arithmetic];
     self->n_tiles = triangle(divide_up(self->n_inputs, tile->tile));
@@ -280,190 +314,31 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         prepare->scratch_bytes =
             (gsize)(self->most_ranges * self->n_elements) * self->arithmetic->part_bytes;
     }
-    const gsize kept = (gsize)self->n_elements * self->arithmetic->kept_bytes;
-    self->sums = ct_device_alloc(self->device, kept, "the sums of visibilities", error);
-    if (!self->sums)
-        return FALSE;
-    if (self->arithmetic->has_open) {
-        const gsize open = (gsize)self->n_elements * self->arithmetic->part_bytes;
-        self->open = ct_device_alloc(self->device, open, "the open sums of visibilities", error);
-        if (!self->open)
-            return FALSE;
-    }
-    return prepare_weights(self, prepare, error);
+    const ArithmeticInfo *info = self->arithmetic;
+    return allocate_matrix(self, &self->sums, info->kept_bytes, "the sums of visibilities",
+                           error) &&
+           (!info->has_open || allocate_matrix(self, &self->open, info->part_bytes,
+                                               "the open sums of visibilities", error)) &&
+           prepare_left(self, error) && prepare_weights(self, prepare, error);
+}
+
+static gboolean
+prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    return prepare_with(prepare, FALSE, state, error);
+}
+
+static gboolean
+split_prepare(CtPrepare *prepare, gpointer *state, GError **error)
+{
+    return prepare_with(prepare, TRUE, state, error);
 }
 
 /* ---- work ---- */
 
-static gint64
-stride(const CtBlock *block, gint axis)
-{
-    return axis < 0 ? 0 : block->stride[axis];
-}
-
-/* Describes all of the piece but time: strides and alignments. */
-static void
-describe(const State *self, const CtWork *work, CorrelatePiece *piece)
-{
-    const Correlate *correlate = self->correlate;
-    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
-    const gint64 in_bytes = (gint64)ct_type_info(correlate->input)->bytes;
-    const gint64 out_bytes = (gint64)ct_type_info(correlate->output)->bytes;
-    *piece = (CorrelatePiece){
-        .from_time = stride(in, correlate->from_time),
-        .from_station = stride(in, correlate->from_station),
-        .from_pol = stride(in, correlate->from_pol),
-        .to_time = stride(out, correlate->to_time),
-        .to_baseline = stride(out, correlate->to_baseline),
-        .to_p = stride(out, correlate->to_p),
-        .to_q = stride(out, correlate->to_q),
-        .n_axes = (int)correlate->n_axes,
-        .integration = correlate->integration,
-        .sums = self->sums,
-        .open = self->open,
-    };
-    gint64 from = (gint64)GPOINTER_TO_SIZE(in->data) | piece->from_time | self->n_inputs * in_bytes;
-    gint64 to = (gint64)GPOINTER_TO_SIZE(out->data) | piece->to_time | piece->to_baseline;
-    for (guint a = 0; a < correlate->n_axes; a++) {
-        const CorrelateAxis *axis = &correlate->axes[a];
-        piece->axes[a] =
-            (CorrelatePieceAxis){axis->length, in->stride[axis->from], out->stride[axis->to]};
-        if (axis->length > 1) {
-            from |= in->stride[axis->from];
-            to |= out->stride[axis->to];
-        }
-    }
-    const gboolean is_contiguous =
-        (correlate->n_pols == 1 || piece->from_pol == in_bytes) &&
-        (correlate->n_stations == 1 || piece->from_station == correlate->n_pols * in_bytes);
-    for (int width = 16; is_contiguous && piece->width == 0 && width >= 4; width /= 2)
-        piece->width = from % width == 0 ? width : 0;
-    piece->are_packed = correlate->n_pols == 2 && piece->to_q == out_bytes &&
-                        piece->to_p == 2 * out_bytes && to % 16 == 0;
-}
-
-/* The number of ranges of `n` spectra, if the first integration already has `done`. */
-static gint64
-count_ranges(const State *self, gint64 done, gint64 n)
-{
-    const gint64 integration = self->correlate->integration;
-    if (self->chunk == 0)
-        return divide_up(done + n, integration);
-    const gint64 whole = (done + n) / integration, rest = (done + n) % integration;
-    return whole * divide_up(integration, self->chunk) + divide_up(rest, self->chunk) -
-           done / self->chunk;
-}
-
-/* The number of `n` spectra that a piece may have. */
-static gint64
-limit_piece(const State *self, gint64 done, gint64 n)
-{
-    const gint64 integration = self->correlate->integration;
-    const gint64 most = self->arithmetic->most;
-    n = MIN(n, 1 << 30);
-    /* An integration begun earlier is a piece of its own. */
-    if (done > 0)
-        n = MIN(n, integration - done);
-    if (self->chunk == 0) {
-        if (most > 0 && integration > most)
-            n = MIN(n, most);
-        /* The number of blocks of a launch is limited. */
-        const gint64 most_ranges = G_MAXINT / self->n_tiles / self->correlate->n_items;
-        return n / integration < most_ranges ? n : most_ranges * integration;
-    }
-    if (count_ranges(self, done, n) <= self->most_ranges)
-        return n;
-    const gint64 n_chunks = divide_up(integration, self->chunk);
-    if (done == 0 && n_chunks <= self->most_ranges)
-        return self->most_ranges / n_chunks * integration;
-    return self->most_ranges * self->chunk - done % self->chunk;
-}
-
-static gboolean
-launch(const CtWork *work, const CtKernel *kernel, gint64 n_blocks, guint n_threads, gsize shared,
-       gpointer *arguments, GError **error)
-{
-    const CtLaunch launch = {
-        .grid = {(guint)n_blocks, 1, 1}, .block = {n_threads, 1, 1}, .shared_bytes = shared};
-    return ct_queue_launch(work->queue, kernel, &launch, arguments, error);
-}
-
-/* Decides where the sums of integers are that the piece goes on with, and where those are kept that
- * it leaves unfinished: with the open ones as long as these fit 32 bits. Parts of 32 bits are added
- * up in 64. */
-static void
-carry_sums(State *self, CorrelatePiece *piece)
-{
-    if (piece->done == 0)
-        self->n_summed = self->n_open = 0;
-    piece->adds_sums = self->n_summed > 0;
-    piece->adds_open = self->n_open > 0;
-    const gint64 last = piece->done + piece->n_spectra;
-    const gint64 unfinished = piece->ended ? 0 : last % piece->integration;
-    const gint64 open = self->n_open + MIN(unfinished, piece->n_spectra);
-    piece->keeps_open =
-        self->arithmetic->has_open && !piece->parts && open < self->arithmetic->most;
-    self->n_open = piece->keeps_open && unfinished > 0 ? open : 0;
-    self->n_summed = unfinished - self->n_open;
-}
-
-static gboolean
-correlate_piece(State *self, const CtWork *work, CorrelatePiece *piece, GError **error)
-{
-    const gint64 n_integrations = divide_up(piece->done + piece->n_spectra, piece->integration);
-    /* Integrations of one part need no sums of parts. */
-    piece->chunk = self->chunk;
-    piece->n_ranges = (int)count_ranges(self, piece->done, piece->n_spectra);
-    piece->parts = NULL;
-    if (self->chunk > 0 && piece->n_ranges > n_integrations)
-        piece->parts = work->scratch;
-    else
-        piece->n_ranges = (int)n_integrations;
-    carry_sums(self, piece);
-    const gint64 n_units = self->n_tiles * self->correlate->n_items * piece->n_ranges;
-    gint64 n_blocks = divide_up(n_units, self->tile.n_units);
-    if (self->tile.multiprocessor_blocks > 0)
-        n_blocks = MIN(n_blocks, (gint64)self->tile.multiprocessor_blocks *
-                                     ct_device_info(self->device)->n_multiprocessors);
-    if (!launch(work, self->products, n_blocks, self->tile.n_threads, self->tile.shared_bytes,
-                (gpointer[]){piece}, error))
-        return FALSE;
-    int n = (int)n_integrations;
-    return !piece->parts ||
-           launch(work, self->fold, divide_up(self->n_elements * n_integrations, ELEMENT_THREADS),
-                  ELEMENT_THREADS, 0, (gpointer[]){piece, &n}, error);
-}
-
-static gboolean
-correlate(State *self, const CtWork *work, GError **error)
-{
-    const CtBlock *in = &work->inputs[0];
-    const guint8 *voltages = in->data;
-    guint8 *visibilities = work->outputs[0].data;
-    gint64 done = in->index % self->correlate->integration;
-    CorrelatePiece piece;
-
-    describe(self, work, &piece);
-    gint64 t = 0, n;
-    do {
-        n = limit_piece(self, done, in->n_samples - t);
-        piece.voltages = voltages + t * piece.from_time;
-        piece.visibilities = visibilities;
-        piece.n_spectra = (int)n;
-        piece.done = done;
-        piece.ended = work->ended && t + n == in->n_samples;
-        if (!correlate_piece(self, work, &piece, error))
-            return FALSE;
-        visibilities += (done + n) / piece.integration * piece.to_time;
-        done = (done + n) % piece.integration;
-        t += n;
-    } while (t < in->n_samples);
-    return TRUE;
-}
-
 /* Bit t of a lane's words is set where spectrum t is valid. */
 static void
-pack_bits(const State *self, const CtBlock *in, gint64 n_words)
+pack_bits(const CorrelateDevice *self, const CtBlock *in, gint64 n_words)
 {
     for (gint64 lane = 0; lane < self->n_lanes; lane++) {
         const guint8 *valid = in->validity + lane * in->validity_stride;
@@ -478,7 +353,7 @@ pack_bits(const State *self, const CtBlock *in, gint64 n_words)
 }
 
 static gboolean
-count(State *self, const CtWork *work, GError **error)
+count(CorrelateDevice *self, const CtWork *work, GError **error)
 {
     const Correlate *correlate = self->correlate;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[1];
@@ -525,26 +400,28 @@ count(State *self, const CtWork *work, GError **error)
 static gboolean
 work(gpointer state, const CtWork *work, GError **error)
 {
-    State *self = state;
+    CorrelateDevice *self = state;
     const CtBlock *in = &work->inputs[0];
     /* At the end of the stream there may be no input, only a sum that is due. */
     if (in->n_samples == 0 && (!work->ended || in->index % self->correlate->integration == 0))
         return TRUE;
-    return (!work->outputs[0].data || correlate(self, work, error)) &&
+    return (!work->outputs[0].data || ct_correlate_pieces(self, work, error)) &&
            (!work->outputs[1].data || count(self, work, error));
 }
 
 static void
 finish(gpointer state)
 {
-    State *self = state;
+    CorrelateDevice *self = state;
     if (!self)
         return;
     ct_kernel_free(self->products);
+    ct_kernel_free(self->keep);
     ct_kernel_free(self->fold);
     ct_kernel_free(self->weights);
     ct_device_free(self->device, self->sums);
     ct_device_free(self->device, self->open);
+    ct_device_free(self->device, self->left);
     for (guint k = 0; k < 2; k++)
         ct_device_free(self->device, self->counts[k]);
     g_free(self->bits);
@@ -552,15 +429,28 @@ finish(gpointer state)
     g_free(self);
 }
 
-#define ROW(types, voltages, efficiency)                                                           \
+#define ROW(types, voltages, visibilities, efficiency)                                             \
     {                                                                                              \
-        "any: " types voltages " -> cf32|cf64|ci64{time baseline ...}, u32{time baseline ...}",    \
+        "any: " types voltages " -> " visibilities "{time baseline ...}, u32{time baseline ...}",  \
             efficiency                                                                             \
     }
 
-/* Integers are multiplied by tensor cores. */
+/* All but cf32 and cf64 are multiplied by tensor cores. */
 #define ROWS(voltages)                                                                             \
-    ROW("ci4|ci8", voltages, 10), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
+    ROW("ci4|ci8", voltages, "cf32|cf64|ci64", 10), ROW("ci16", voltages, "cf32|cf64|ci64", 2),    \
+        ROW("cf16", voltages, "cf32", 6), ROW("cf32", voltages, "cf32|cf64", 0.5),                 \
+        ROW("cf16", voltages, "cf64", 0.25), ROW("cf64", voltages, "cf32|cf64", 0.25)
+
+#define SPLIT_ROW(voltages) ROW("cf32", voltages, "cf32", 1.5)
+
+static gboolean
+split_fits(const CtNode *nodes, char **reason)
+{
+    if (ct_params_choice(nodes[0].params, "precision") == CORRELATE_SPLIT)
+        return TRUE;
+    *reason = g_strdup("it splits voltages, but `precision` is single");
+    return FALSE;
+}
 
 const CtVariant ct_correlate_cuda = {
     .name = "cuda",
@@ -582,6 +472,30 @@ const CtVariant ct_correlate_cuda = {
     .tunables = ct_correlate_tunables,
     .differs = differs,
     .prepare = prepare,
+    .work = work,
+    .finish = finish,
+};
+
+const CtVariant ct_correlate_split_cuda = {
+    .name = "split-cuda",
+    .backend = CT_CUDA,
+    .covers = (const char *const[]){"correlate", NULL},
+    .rows =
+        (const CtRow[]){
+            SPLIT_ROW("[... time station pol]"),
+            SPLIT_ROW("[time ... station pol]"),
+            SPLIT_ROW("[... time station]"),
+            SPLIT_ROW("[time ... station]"),
+            SPLIT_ROW("[... time beam pol]"),
+            SPLIT_ROW("[time ... beam pol]"),
+            SPLIT_ROW("[... time beam]"),
+            SPLIT_ROW("[time ... beam]"),
+            {NULL},
+        },
+    .tunables = ct_correlate_tunables,
+    .differs = split_differs,
+    .fits = split_fits,
+    .prepare = split_prepare,
     .work = work,
     .finish = finish,
 };

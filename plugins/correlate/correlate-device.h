@@ -4,7 +4,7 @@
  *
  * Constants of the compilation: N_STATIONS, N_POLS, N_ITEMS, TILE (inputs), SQUARE (of sums),
  * INPUT, SUM (float, double, int64), OUTPUT (element types), SCALE_BITS (sums are 2^SCALE_BITS
- * times too large), CHUNK. */
+ * times too large), CHUNK (of floating-point sums). */
 #pragma once
 
 #include "cornerturn/kernel.h"
@@ -168,6 +168,14 @@ find_job(const CorrelatePiece &piece, unsigned index)
     job.visibilities =
         (char *)piece.visibilities + place.to + job.range.integration * piece.to_time;
     return job;
+}
+
+/* Input m of a spectrum. */
+__device__ inline const INPUT *
+input_at(const CorrelatePiece &piece, const char *spectrum, int m)
+{
+    return (const INPUT *)(spectrum + m / N_POLS * piece.from_station +
+                           m % N_POLS * piece.from_pol);
 }
 
 /* The index of a job's part, if integrations are divided. */

@@ -1,51 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products of all pairs of inputs of 8 and 4 bits on tensor cores, exact.
+/* Products of all pairs of inputs on tensor cores, in tiles: loads, and the loop over time. The
+ * products are those of a header for each arithmetic, which defines
  *
- * With time and parts together as the depth, a row of A is (re_i, im_i, re_i', im_i', …) and
+ *   group          the spectra that are multiplied at once
+ *   Products       what a thread holds of them
+ *   find_rows, find_columns   where a thread begins to read a side of a stage
+ *   begin_range, multiply, finish_range
  *
- *     Σ re V = A · (re_j, im_j, …),   Σ im V = A · (~im_j, re_j, …) + Σ re_i,
- *
- * since ~x = −x − 1: the negative of −128 does not fit 8 bits. Sums of up to
- * 65535 spectra fit 32 bits; the host gives a range at most 2^15. Sums kept between ranges have 64
- * bits.
- *
- * A unit of UNIT_I × UNIT_J warps sums a tile over a range of time; each warp sums WARP_I rows and
- * WARP_J columns of it. If tiles are small, a block has several units. Spectra are copied unchanged
- * through shared memory, [spectrum][input]; taking an input's two bytes as one element, ldmatrix
- * transposes 8 spectra of 8 inputs to the order of a fragment, [input][spectrum].
- *
- * ci4 is expanded to 8 bits while loading: nibbles stay in the high bits, so values are 16 times as
- * large.
- *
- * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage), BLOCKS (of a
- * multiprocessor). */
-#include "correlate-bytes.h"
-#include "correlate-square.h"
+ * and, in floating point, add_chunk. */
+#if !EXACT
+#include "correlate-mma-floats.h"
+#elif IS_LIMBS
+#include "correlate-mma-limbs.h"
+#else
+#include "correlate-mma-bytes.h"
+#endif
 
-constexpr int unit_warps = UNIT_I * UNIT_J;
-constexpr int unit_threads = 32 * unit_warps;
-constexpr int n_threads = unit_threads * N_UNITS;
-constexpr int n_sides = n_tiles > 1 ? 2 : 1;
-/* Rows begin in different banks: ldmatrix reads 16 bytes of each of 8 consecutive rows. */
-constexpr int row_bytes = 2 * TILE + 16;
-constexpr int side_bytes = DEPTH * row_bytes;
-constexpr int unit_bytes = n_sides * side_bytes;
-constexpr int stage_bytes = N_UNITS * unit_bytes;
-/* Inputs that are loaded at once, 16 bytes. */
-constexpr int vector = 8;
+/* Inputs that are loaded at once: 16 bytes in shared memory. */
+constexpr int vector = 16 / input_bytes;
 constexpr int n_vectors = TILE / vector;
 constexpr int n_loads = (N_UNITS * n_sides * DEPTH * n_vectors + n_threads - 1) / n_threads;
-/* Fragments of 16 rows, and of 8 columns. */
-constexpr int n_a = WARP_I / 16, n_b = WARP_J / 8;
 
-static_assert(UNIT_I * WARP_I == TILE && UNIT_J * WARP_J == TILE, "square");
-static_assert(DEPTH % 16 == 0 && row_bytes / 16 % 2 == 1 && n_b % 2 == 0, "in steps");
-
-/* Products [A fragment][B fragment] and, for the rows of a thread, its share of Σ re_i. */
-struct Products {
-    int re[n_a][n_b][4], im[n_a][n_b][4];
-    int rows[n_a][2];
-};
+static_assert(DEPTH % group == 0, "in steps");
 
 /* ---- loading ---- */
 
@@ -71,14 +47,8 @@ find_source(const Job *jobs, int index)
 __device__ inline int
 stage_offset(const Source &source)
 {
-    return source.u * unit_bytes + source.side * side_bytes + source.row * row_bytes + 2 * source.m;
-}
-
-__device__ inline const INPUT *
-input_at(const CorrelatePiece &piece, const char *spectrum, int m)
-{
-    return (const INPUT *)(spectrum + m / N_POLS * piece.from_station +
-                           m % N_POLS * piece.from_pol);
+    return source.u * unit_bytes + source.side * side_bytes + source.row * row_bytes +
+           input_bytes * source.m;
 }
 
 #if IS_NIBBLES
@@ -124,24 +94,39 @@ store(const Job *jobs, const Fetched &fetched, char *stage)
     }
 }
 #else
-/* Copies spectrum t of 8 inputs from m on, none beyond the last. */
+/* Copies vectors of `bytes` at once. */
+template <int bytes>
+__device__ inline void
+copy_pieces(const char *none, char *to, const char *from, int n)
+{
+    constexpr int n_each = bytes / sizeof(INPUT);
+#pragma unroll
+    for (int k = 0; k < vector; k += n_each) {
+        const char *piece = n > k ? from + k * (int)sizeof(INPUT) : none;
+        if constexpr (bytes == 8)
+            ct_cp_async8_zfill(to + k * (int)sizeof(INPUT), piece, n > k ? bytes : 0);
+        else
+            ct_cp_async4_zfill(to + k * (int)sizeof(INPUT), piece, n > k ? bytes : 0);
+    }
+}
+
+/* Copies spectrum t of some inputs from m on, none beyond the last. */
 __device__ inline void
 copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
 {
     const char *from = job.voltages + t * piece.from_time;
     const int n = t < job.n ? smaller(vector, n_inputs - m) : 0;
-    if (piece.width == 16) {
-        ct_cp_async16_zfill(to, n > 0 ? from + 2 * m : job.voltages, n > 0 ? 16 : 0);
+    if (!EXACT && t < count_left(piece, job)) {
+        const INPUT *left = left_of(piece, job, t) + m;
+        for (int k = 0; k < vector; k++)
+            ((INPUT *)to)[k] = n > k ? left[k] : INPUT();
+    } else if (piece.width == 16) {
+        ct_cp_async16_zfill(to, n > 0 ? from + m * (int)sizeof(INPUT) : job.voltages,
+                            n > 0 ? 16 : 0);
     } else if (piece.width == 8) {
-#pragma unroll
-        for (int k = 0; k < vector; k += 4)
-            ct_cp_async8_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : job.voltages,
-                               n > k ? 8 : 0);
-    } else if (piece.width == 4) {
-#pragma unroll
-        for (int k = 0; k < vector; k += 2)
-            ct_cp_async4_zfill(to + 2 * k, n > k ? from + 2 * (m + k) : job.voltages,
-                               n > k ? 4 : 0);
+        copy_pieces<8>(job.voltages, to, from + m * (int)sizeof(INPUT), n);
+    } else if (piece.width == 4 && sizeof(INPUT) <= 4) {
+        copy_pieces<4>(job.voltages, to, from + m * (int)sizeof(INPUT), n);
     } else {
         for (int k = 0; k < vector; k++)
             ((INPUT *)to)[k] = n > k ? *input_at(piece, from, m + k) : INPUT();
@@ -158,7 +143,7 @@ struct Loader {
     const char *from[2]; /* the first of the next spectra to be loaded */
     unsigned bytes[2];   /* 0: no such input */
     int64 apart;         /* between the spectra that the thread copies */
-    int n_whole;         /* steps that are full, and copied this way */
+    int first, n_whole;  /* steps that are full, and copied this way */
     bool is_square;      /* both sides of the tile have the same inputs */
 };
 
@@ -167,12 +152,14 @@ make_loader(const CorrelatePiece &piece, const Job &job)
 {
     Loader loader;
     const int m = threadIdx.x % n_vectors * vector;
+    loader.first = EXACT ? 0 : (count_left(piece, job) + DEPTH - 1) / DEPTH;
     for (int side = 0; side < 2; side++) {
         const int first = side == 0 ? job.i : job.j;
         loader.bytes[side] = first + m < n_inputs ? 16 : 0;
         loader.from[side] = job.voltages;
         if (loader.bytes[side])
-            loader.from[side] += 2 * (first + m) + threadIdx.x / n_vectors * piece.from_time;
+            loader.from[side] += input_bytes * (first + m) +
+                                 (threadIdx.x / n_vectors + loader.first * DEPTH) * piece.from_time;
     }
     loader.apart = row_step * piece.from_time;
     loader.n_whole = N_UNITS == 1 && piece.width == 16 ? job.n / DEPTH : 0;
@@ -184,7 +171,7 @@ make_loader(const CorrelatePiece &piece, const Job &job)
 __device__ inline void
 load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, int step)
 {
-    if (step < loader.n_whole) {
+    if (step >= loader.first && step < loader.n_whole) {
         char *to = stage + threadIdx.x / n_vectors * row_bytes + threadIdx.x % n_vectors * 16;
 #pragma unroll
         for (int side = 0; side < n_sides; side++) {
@@ -210,88 +197,6 @@ load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, 
 }
 #endif
 
-/* ---- multiplying ---- */
-
-/* Multiplies 16 spectra. `rows` and `columns`: the thread's row of the first matrices. */
-__device__ inline void
-multiply(const char *rows, const char *columns, Products &products)
-{
-    unsigned a[n_a][4], b[n_b / 2][4];
-#pragma unroll
-    for (int e = 0; e < n_a; e++)
-        ct_ldmatrix4_transposed(a[e], rows + 32 * e);
-#pragma unroll
-    for (int f = 0; f < n_b / 2; f++)
-        ct_ldmatrix4_transposed(b[f], columns + 32 * f);
-#pragma unroll
-    for (int e = 0; e < n_a; e++)
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            products.rows[e][k % 2] = add_even_bytes(a[e][k], products.rows[e][k % 2]);
-#pragma unroll
-    for (int f = 0; f < n_b; f++) {
-        const unsigned *plain = &b[f / 2][f % 2 * 2];
-        const unsigned turned[2] = {pick_bytes(plain[0], 0, 0x2301) ^ 0x00ff00ff,
-                                    pick_bytes(plain[1], 0, 0x2301) ^ 0x00ff00ff};
-#pragma unroll
-        for (int e = 0; e < n_a; e++) {
-            ct_mma_s8(products.re[e][f], a[e], plain);
-            ct_mma_s8(products.im[e][f], a[e], turned);
-        }
-    }
-}
-
-/* ---- sums ---- */
-
-/* Adds up Σ re_i over the threads of a warp that share rows. */
-__device__ inline void
-share_rows(Products &products)
-{
-#pragma unroll
-    for (int e = 0; e < n_a; e++)
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            products.rows[e][half] += __shfl_xor_sync(~0u, products.rows[e][half], 1);
-            products.rows[e][half] += __shfl_xor_sync(~0u, products.rows[e][half], 2);
-        }
-}
-
-/* Writes the products of A fragment e to 16 rows of shared memory that only this warp uses; the
- * rows of neighbouring threads are half of the banks apart. */
-constexpr int shared_row_bytes = 8 * WARP_J + 64;
-constexpr int shared_rows_bytes = 16 * shared_row_bytes;
-
-__device__ inline void
-share_fragment(const Products &products, int e, char *rows)
-{
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const int row = products.rows[e][half];
-        char *to = rows + (8 * half + lane / 4) * shared_row_bytes + lane % 4 * 16;
-#pragma unroll
-        for (int f = 0; f < n_b; f++) {
-            const int *re = &products.re[e][f][2 * half], *im = &products.im[e][f][2 * half];
-            *(int4 *)(to + f * 64) = {re[0], im[0] + row, re[1], im[1] + row};
-        }
-    }
-}
-
-/* Ends a range for a fragment. */
-__device__ inline void
-finish_fragment(const CorrelatePiece &piece, const Job &job, int first_row, int first_column, int e,
-                const char *rows)
-{
-#pragma unroll 1
-    for (int k = threadIdx.x % 32; k < 8 * (WARP_J / 2); k += 32) {
-        const int g = k / (WARP_J / 2), column = k % (WARP_J / 2) * 2;
-        const char *from = rows + 2 * g * shared_row_bytes + column * 8;
-        const int4 upper = *(const int4 *)from, lower = *(const int4 *)(from + shared_row_bytes);
-        const int i = first_row + 16 * e + 2 * g, j = first_column + column;
-        finish_square(piece, job, i, j, upper, lower);
-    }
-}
-
 /* ---- the kernel ---- */
 
 extern "C" __global__ void
@@ -313,14 +218,13 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
     const bool is_busy = job.is_there && job.i + first_row < n_inputs &&
                          job.j + first_column < job.i + first_row + WARP_I;
     const int n_steps = ((N_UNITS == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
-    /* Matrices of 8 spectra and 8 inputs: for A inputs first, then spectra; for B the reverse. */
-    int row_offset =
-        u * unit_bytes + (lane % 8 + lane / 16 * 8) * row_bytes + 2 * first_row + lane / 8 % 2 * 16;
-    int column_offset = u * unit_bytes + (job.i == job.j ? 0 : side_bytes) + lane % 16 * row_bytes +
-                        2 * first_column + lane / 16 * 16;
+    int row_offset = u * unit_bytes + find_rows(lane, first_row);
+    int column_offset =
+        u * unit_bytes + (job.i == job.j ? 0 : side_bytes) + find_columns(lane, first_column);
     ct_keep(row_offset);
     ct_keep(column_offset);
-    Products products = {};
+    Products products;
+    begin_range(piece, job, first_row, first_column, products);
 
 #if IS_NIBBLES
     Fetched fetched;
@@ -357,9 +261,13 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
 #endif
         if (is_busy) {
 #pragma unroll
-            for (int t = 16; t < DEPTH; t += 16)
+            for (int t = group; t < DEPTH; t += group)
                 multiply(rows + t * row_bytes, columns + t * row_bytes, products);
         }
+#if !EXACT
+        if (is_busy && (step + 1) * DEPTH % CHUNK == 0)
+            add_chunk(products);
+#endif
 #if IS_NIBBLES
         if (step + 1 < n_steps)
             store(jobs, fetched, shared + writing);
@@ -368,16 +276,6 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
         reading = reading + stage_bytes < STAGES * stage_bytes ? reading + stage_bytes : 0;
     }
     __syncthreads();
-    if (!is_busy)
-        return;
-
-    share_rows(products);
-    char *rows = shared + threadIdx.x / 32 * shared_rows_bytes;
-#pragma unroll
-    for (int e = 0; e < n_a; e++) {
-        share_fragment(products, e, rows);
-        __syncwarp();
-        finish_fragment(piece, job, first_row, first_column, e, rows);
-        __syncwarp();
-    }
+    if (is_busy)
+        finish_range(piece, job, first_row, first_column, products, shared);
 }

@@ -48,6 +48,9 @@ typedef struct {
                        bits, of spectra that are not in `sums` yet; else NULL if sums are exact */
     int adds_sums, adds_open; /* exact sums: these hold the beginning of the first integration */
     int keeps_open; /* on tensor cores: an unfinished integration is added to `open`, not `sums` */
+    void *left;     /* on tensor cores, in floating point: [item][spectrum][input], voltages of an
+                       unfinished chunk; the piece's first n_left spectra are these */
+    int n_left;     /* … and `voltages` begins so many spectra before the block */
     void *parts;    /* [range]; NULL: integrations are not divided, and one unit sums each of them
                        (per tile and item) */
 } CorrelatePiece;

@@ -1,38 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a range for products of tensor cores. Sums of the range fit 32 bits; they are parts,
- * or are written, or added to open sums of 32 bits or to sums of 64. Further constants are those of
- * correlate-device.h. */
+/* The end of a range for products of tensor cores. Those of integers are parts, or are written, or
+ * added to sums of 64 bits, or to open sums of 32 bits if those of the range fit these. Further
+ * constants: EXACT, and those of correlate-device.h. */
 #pragma once
 
 #include "correlate-device.h"
 
-/* The tile of a job begins here in the matrices. */
-__device__ inline ct_ci32 *
-open_of(const CorrelatePiece &piece, const Job &job)
-{
-    return (ct_ci32 *)piece.open + job.tile * tile_elements;
-}
-
-__device__ inline ct_ci64 *
-sums_of(const CorrelatePiece &piece, const Job &job)
-{
-    return (ct_ci64 *)piece.sums + job.tile * tile_elements;
-}
+#if EXACT
+typedef ct_ci64 Kept;
+#else
+typedef ct_cf32 Kept;
+#endif
 
 /* Two rows of two neighbours. */
 struct Square {
-    ct_ci64 at[2][2];
+    Kept at[2][2];
 };
-
-__device__ inline void
-add_kept(Square &square, const ct_ci64 *kept)
-{
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        square.at[k / 2][k % 2].re += kept[k / 2 * SQUARE + k % 2].re;
-        square.at[k / 2][k % 2].im += kept[k / 2 * SQUARE + k % 2].im;
-    }
-}
 
 /* Writes inputs m, m + 1 times c, c + 1. */
 __device__ inline void
@@ -52,8 +35,11 @@ write_square(const CorrelatePiece &piece, char *to, int m, int c, const Square &
             block.at[k / 2][k % 2] =
                 element(OUTPUT(), square.at[k / 2][k % 2].re, square.at[k / 2][k % 2].im);
         /* Nothing is stored above the diagonal. */
-        if (i == j)
+        if (i == j) {
             block.at[0][1] = element(OUTPUT(), square.at[1][0].re, -square.at[1][0].im);
+            for (int p = 0; p < 2 && !EXACT; p++)
+                block.at[p][p] = element(OUTPUT(), square.at[p][p].re, (SUM)0);
+        }
         *(Block *)(to + (int64)(i * (i + 1) / 2 + j) * piece.to_baseline) = block;
         return;
     }
@@ -63,10 +49,52 @@ write_square(const CorrelatePiece &piece, char *to, int m, int c, const Square &
                       square.at[k / 2][k % 2].im);
 }
 
+#if EXACT
+/* The tile of a job begins here in the matrices. */
+__device__ inline ct_ci32 *
+open_of(const CorrelatePiece &piece, const Job &job)
+{
+    return (ct_ci32 *)piece.open + job.tile * tile_elements;
+}
+
+__device__ inline ct_ci64 *
+sums_of(const CorrelatePiece &piece, const Job &job)
+{
+    return (ct_ci64 *)piece.sums + job.tile * tile_elements;
+}
+
+__device__ inline void
+add_kept(Square &square, const ct_ci64 *kept)
+{
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        square.at[k / 2][k % 2].re += kept[k / 2 * SQUARE + k % 2].re;
+        square.at[k / 2][k % 2].im += kept[k / 2 * SQUARE + k % 2].im;
+    }
+}
+
 __device__ inline int4
 sum_of(int4 a, int4 b)
 {
     return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+}
+
+/* Ends a range for inputs i, i + 1 times j, j + 1 of the tile, `element` of it, which are written
+ * or kept in 64 bits. */
+__device__ inline void
+finish_sums(const CorrelatePiece &piece, const Job &job, int i, int j, int element, bool is_kept,
+            Square &square)
+{
+    ct_ci64 *kept = sums_of(piece, job) + element;
+    if (piece.adds_sums)
+        add_kept(square, kept);
+    if (!is_kept) {
+        write_square(piece, job.visibilities, job.i + i, job.j + j, square);
+        return;
+    }
+#pragma unroll
+    for (int n = 0; n < 4; n++)
+        kept[n / 2 * SQUARE + n % 2] = square.at[n / 2][n % 2];
 }
 
 /* Ends a range for inputs i, i + 1 times j, j + 1 of the tile: rows of (re, im, re, im). */
@@ -86,18 +114,9 @@ finish_square(const CorrelatePiece &piece, const Job &job, int i, int j, int4 up
         to[SQUARE / 2] = lower;
         return;
     }
-    ct_ci64 *kept = sums_of(piece, job) + element;
     Square square = {
         {{{upper.x, upper.y}, {upper.z, upper.w}}, {{lower.x, lower.y}, {lower.z, lower.w}}}};
-    if (piece.adds_sums)
-        add_kept(square, kept);
-    if (!is_kept) {
-        write_square(piece, job.visibilities, job.i + i, job.j + j, square);
-        return;
-    }
-#pragma unroll
-    for (int n = 0; n < 4; n++)
-        kept[n / 2 * SQUARE + n % 2] = square.at[n / 2][n % 2];
+    finish_sums(piece, job, i, j, element, is_kept, square);
 }
 
 /* Ends a range for input i times j, j + 1 of the tile, (re, im, re, im), which is written or kept
@@ -120,3 +139,4 @@ finish_pair(const CorrelatePiece &piece, const Job &job, int i, int j, int4 pair
             kept[k] = sums[k];
     }
 }
+#endif

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* The most spectra of a range: powers of two below the limits to which sums of ci8 in 32 bits, and
- * of ci16 in double precision, are exact. */
+/* The most spectra of a range: powers of two below the limits to which sums of ci8, and of the
+ * limbs of ci16, in 32 bits are exact. */
 #define MOST_IN_32_BITS (1 << 15)
-#define MOST_IN_DOUBLE  (1 << 20)
+#define MOST_OF_LIMBS   (1 << 14)
 
 /* Limits of every device: registers of a multiprocessor, and shared memory of a block, of which a
  * unit uses some for its job. */
@@ -56,16 +56,22 @@ const CtTunable ct_correlate_tunables[] = {
 };
 
 const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS] = {
-    [F32] = {"correlate_tiles", "tiles", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, TRUE, 0,
-             25},
-    [F64] = {"correlate_tiles", "tiles", "double", "ct_cf64", "double", "ct_cf64", 16, 16, 16, TRUE,
-             0, 25},
-    [EXACT] = {"correlate_tiles", "tiles", "double", "ct_cf64", "int64", "ct_cf64", 16, 16, 16,
-               FALSE, MOST_IN_DOUBLE, 25},
-    [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, TRUE,
-             MOST_IN_32_BITS, 200},
-    [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, TRUE,
-               MOST_IN_32_BITS, 400},
+    [F32] = {"correlate_tiles", "tiles", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, 128, TRUE,
+             FALSE, 0, 25},
+    [F64] = {"correlate_tiles", "tiles", "double", "ct_cf64", "double", "ct_cf64", 16, 16, 16, 128,
+             TRUE, FALSE, 0, 25},
+    [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, 128, TRUE,
+             FALSE, MOST_IN_32_BITS, 200},
+    [LIMBS] = {"correlate_mma", "mma", "int", "ct_ci16", "int64", "ct_ci64", 4, 16, 16, 128, FALSE,
+               FALSE, MOST_OF_LIMBS, 100},
+    [NARROW_LIMBS] = {"correlate_mma", "mma", "int", "ct_ci16", "int64", "ct_ci64", 4, 16, 16, 128,
+                      FALSE, FALSE, MOST_OF_LIMBS, 100},
+    [HALVES] = {"correlate_mma", "mma", "float", "ct_cf16", "float", "ct_cf32", 4, 8, 8, 64, FALSE,
+                TRUE, 0, 200},
+    [SPLIT] = {"correlate_mma", "mma", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, 64, FALSE,
+               TRUE, 0, 60},
+    [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, 128, TRUE,
+               FALSE, MOST_IN_32_BITS, 400},
 };
 
 /* ---- without tuning ---- */
@@ -98,6 +104,34 @@ static const Usual mma_tiles[] = {
     {0},
 };
 
+static const Usual limbs_tiles[] = {
+    {64, 32, 32, 128, 32, 2, 0.75, 1},
+    {32, 32, 16, 64, 32, 6, 1, 0.95},
+    {16, 16, 16, 32, 32, 12, 1, 0.5},
+    {0},
+};
+
+static const Usual narrow_limbs_tiles[] = {
+    {64, 32, 16, 256, 32, 1, 0.75, 1},
+    {32, 32, 16, 64, 32, 4, 1, 0.95},
+    {16, 16, 16, 32, 32, 12, 1, 0.5},
+    {0},
+};
+
+static const Usual halves_tiles[] = {
+    {64, 32, 32, 128, 32, 3, 0.75, 1},
+    {32, 32, 32, 32, 32, 12, 1, 0.8},
+    {16, 16, 16, 32, 32, 16, 1, 0.5},
+    {0},
+};
+
+static const Usual split_tiles[] = {
+    {64, 32, 32, 128, 16, 2, 0.75, 1},
+    {32, 32, 32, 32, 16, 8, 1, 0.9},
+    {16, 16, 16, 32, 16, 16, 1, 0.6},
+    {0},
+};
+
 static const Usual wgmma_tiles[] = {
     {128, 64, 128, 512, 64, 1, 0.75, 1},
     {64, 32, 64, 512, 64, 1, 0.75, 0.8},
@@ -105,8 +139,16 @@ static const Usual wgmma_tiles[] = {
     {0},
 };
 
-static const Usual *const usual_tiles[N_ARITHMETICS] = {float_tiles, double_tiles, double_tiles,
-                                                        mma_tiles, wgmma_tiles};
+static const Usual *const usual_tiles[N_ARITHMETICS] = {
+    [F32] = float_tiles,
+    [F64] = double_tiles,
+    [MMA] = mma_tiles,
+    [LIMBS] = limbs_tiles,
+    [NARROW_LIMBS] = narrow_limbs_tiles,
+    [HALVES] = halves_tiles,
+    [SPLIT] = split_tiles,
+    [WGMMA] = wgmma_tiles,
+};
 
 /* Warpgroups multiply 64 rows at once, most of which are empty if there are few inputs. */
 static gboolean
@@ -118,14 +160,25 @@ uses_warpgroups(gint64 n_inputs, const gint64 *tuning, const CtDeviceInfo *devic
 }
 
 static Arithmetic
-find_arithmetic(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
-                const CtDeviceInfo *device)
+find_arithmetic(const CorrelateProblem *problem, const gint64 *tuning, const CtDeviceInfo *device)
 {
-    if (input == CT_CI4 || input == CT_CI8)
-        return uses_warpgroups(n_inputs, tuning, device) ? WGMMA : MMA;
-    if (input == CT_CI16)
-        return EXACT;
-    return input == CT_CF32 && output == CT_CF32 ? F32 : F64;
+    if (problem->input == CT_CI4 || problem->input == CT_CI8)
+        return uses_warpgroups(problem->n_inputs, tuning, device) ? WGMMA : MMA;
+    if (problem->input == CT_CI16)
+        return device->architecture > 90 ? NARROW_LIMBS : LIMBS;
+    if (problem->output != CT_CF32)
+        return F64;
+    return problem->input == CT_CF16   ? HALVES
+           : problem->input == CT_CF64 ? F64
+           : problem->is_split         ? SPLIT
+                                       : F32;
+}
+
+/* Whether warps multiply on tensor cores. */
+static gboolean
+is_matrix(Arithmetic arithmetic)
+{
+    return arithmetic >= MMA && arithmetic < WGMMA;
 }
 
 /* Chooses the tile with the least work, including products that are not needed. */
@@ -158,15 +211,25 @@ find_tile(Arithmetic arithmetic, gint64 size)
 
 /* ---- tuning ---- */
 
-/* The most products of a thread or warp for which there are registers; the limits of a side. */
+/* The most products of a thread or warp for which there are registers; the limits of a side; the
+ * most depth and number of stages; on tensor cores, the registers for each product. */
 static const struct {
-    guint products, least, most;
-} cells[WGMMA] = {{64, 2, 8}, {16, 2, 8}, {16, 2, 8}, {2048, 16, 64}};
+    guint products, least, most, depth, stages, registers;
+} cells[WGMMA] = {
+    [F32] = {64, 2, 8, 16, 4, 0},
+    [F64] = {16, 2, 8, 16, 4, 0},
+    [MMA] = {2048, 16, 64, 64, 4, 2},
+    [LIMBS] = {1024, 16, 32, 32, 4, 6},
+    [NARROW_LIMBS] = {512, 16, 32, 32, 4, 10},
+    [HALVES] = {1024, 16, 64, 64, 4, 4},
+    [SPLIT] = {1024, 16, 64, 16, 3, 5},
+};
 
 static guint
 count_unit_threads(const CorrelateTile *tile, Arithmetic arithmetic)
 {
-    return tile->tile / tile->rows * (tile->tile / tile->columns) * (arithmetic == MMA ? 32 : 1);
+    return tile->tile / tile->rows * (tile->tile / tile->columns) *
+           (is_matrix(arithmetic) ? 32 : 1);
 }
 
 /* Makes both sides fit their limits, and the number of threads that of a block. */
@@ -181,17 +244,17 @@ set_cell(CorrelateTile *tile, Arithmetic arithmetic)
     while (count_unit_threads(tile, arithmetic) > MOST_THREADS)
         *(tile->rows < tile->columns ? &tile->rows : &tile->columns) *= 2;
     const guint n_i = tile->tile / tile->rows, n_j = tile->tile / tile->columns;
-    tile->lanes_i = arithmetic == MMA ? 1 : MIN(n_i, 4);
-    tile->lanes_j = arithmetic == MMA ? 1 : MIN(n_j, 8);
+    tile->lanes_i = is_matrix(arithmetic) ? 1 : MIN(n_i, 4);
+    tile->lanes_j = is_matrix(arithmetic) ? 1 : MIN(n_j, 8);
     tile->unit_i = n_i / tile->lanes_i;
     tile->unit_j = n_j / tile->lanes_j;
 }
 
 /* Whether voltages are copied to shared memory unchanged and asynchronously. */
 static gboolean
-is_direct(CtType input, CtType output)
+is_direct(Arithmetic arithmetic, CtType input)
 {
-    return input == CT_CI8 || (input == CT_CF32 && output == CT_CF32);
+    return arithmetic == F32 || (is_matrix(arithmetic) && input != CT_CI4);
 }
 
 /* Bytes of dynamic shared memory, in the layout of the kernels. */
@@ -199,13 +262,13 @@ static gsize
 count_shared(const CorrelateTile *tile, Arithmetic arithmetic, guint n_sides)
 {
     const gsize n_threads = tile->n_units * count_unit_threads(tile, arithmetic);
-    if (arithmetic == MMA) {
-        const gsize row = 2 * tile->tile + 16;
+    const gsize voltage = ct_correlate_arithmetics[arithmetic].voltage_bytes;
+    if (is_matrix(arithmetic)) {
+        const gsize row = voltage * tile->tile + (arithmetic == MMA ? 16 : 32);
         const gsize stages = (gsize)tile->n_stages * tile->n_units * n_sides * tile->depth * row;
         const gsize results = n_threads / 32 * 16 * (8 * tile->columns + 64);
-        return MAX(stages, results);
+        return arithmetic == MMA ? MAX(stages, results) : stages;
     }
-    const gsize voltage = ct_correlate_arithmetics[arithmetic].voltage_bytes;
     const gsize unit = n_sides * tile->depth * tile->tile * voltage + (tile->n_units > 1 ? 16 : 0);
     return tile->n_stages * tile->n_units * unit + n_threads * tile->rows * tile->columns * voltage;
 }
@@ -214,8 +277,8 @@ count_shared(const CorrelateTile *tile, Arithmetic arithmetic, guint n_sides)
 static guint
 least_depth(const CorrelateTile *tile, Arithmetic arithmetic, gboolean direct)
 {
-    const guint vector = arithmetic == MMA ? 8 : 2;
-    const guint least = arithmetic == MMA ? 16 : 1;
+    const guint vector = 16 / ct_correlate_arithmetics[arithmetic].voltage_bytes;
+    const guint least = is_matrix(arithmetic) ? 16 : 1;
     const guint step = count_unit_threads(tile, arithmetic) * vector / tile->tile;
     return direct && tile->n_units == 1 ? MAX(least, step) : least;
 }
@@ -236,8 +299,9 @@ count_registers(const CorrelateTile *tile, Arithmetic arithmetic, gboolean direc
     const guint rows = tile->rows, columns = tile->columns;
     const guint fetched = direct ? 0 : count_fetched(tile, arithmetic);
     const guint rest = tile->n_units > 1 ? 64 : 48;
-    if (arithmetic == MMA)
-        return rows * columns / 16 + rows / 2 + columns / 4 + 2 * fetched + rest + 16;
+    if (is_matrix(arithmetic))
+        return cells[arithmetic].registers * rows * columns / 32 + rows / 2 + columns / 4 +
+               2 * fetched + rest + 16;
     if (arithmetic == F32)
         return 2 * rows * columns + 2 * (rows + columns) + rest;
     return 4 * rows * columns + 4 * (rows + columns) + 4 * fetched + rest;
@@ -271,7 +335,8 @@ fit_shared(CorrelateTile *tile, Arithmetic arithmetic, guint n_sides, gboolean d
  * tuning sets them, until the shared memory of a multiprocessor suffices for as many blocks as its
  * registers do. */
 static void
-fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsize bytes)
+fit_multiprocessor(CorrelateTile *tile, Arithmetic arithmetic, guint n_sides, const gint64 *tuning,
+                   gsize bytes)
 {
     while (tile->n_blocks * (tile->shared_bytes + tile->n_units * JOB_BYTES + BLOCK_BYTES) >
            bytes) {
@@ -281,7 +346,7 @@ fit_multiprocessor(CorrelateTile *tile, guint n_sides, const gint64 *tuning, gsi
             tile->depth /= 2;
         else
             break;
-        tile->shared_bytes = count_shared(tile, tile->arithmetic, n_sides);
+        tile->shared_bytes = count_shared(tile, arithmetic, n_sides);
     }
 }
 
@@ -315,16 +380,17 @@ set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_si
 }
 
 void
-ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
-                  const gint64 *tuning, const CtDeviceInfo *device)
+ct_correlate_tile(CorrelateTile *tile, const CorrelateProblem *problem, const gint64 *tuning,
+                  const CtDeviceInfo *device)
 {
-    const Arithmetic arithmetic = find_arithmetic(input, output, n_inputs, tuning, device);
-    const gboolean is_mma = arithmetic == MMA, direct = is_direct(input, output);
+    const gint64 n_inputs = problem->n_inputs;
+    const Arithmetic arithmetic = find_arithmetic(problem, tuning, device);
+    const gboolean is_mma = is_matrix(arithmetic), direct = is_direct(arithmetic, problem->input);
     const Usual *usual =
         tuning[TILE] ? find_tile(arithmetic, tuning[TILE]) : choose_tile(arithmetic, n_inputs);
     const guint n_sides = n_inputs > usual->tile ? 2 : 1;
     if (arithmetic == WGMMA) {
-        set_warpgroups(tile, input, usual, n_sides, tuning);
+        set_warpgroups(tile, problem->input, usual, n_sides, tuning);
         return;
     }
     const guint usual_depth = is_mma && !direct ? MIN(usual->depth, LOW_DEPTH) : usual->depth;
@@ -343,7 +409,8 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
     tile->n_units = MAX(1, n_threads / count_unit_threads(tile, arithmetic));
     tile->depth = usual_depth;
     if (tuning[DEPTH])
-        tile->depth = CLAMP((guint)tuning[DEPTH], is_mma ? 16 : 4, is_mma ? 64 : 16);
+        tile->depth = CLAMP((guint)tuning[DEPTH], is_mma ? 16 : 4, cells[arithmetic].depth);
+    tile->n_stages = MIN(tile->n_stages, cells[arithmetic].stages);
     const guint least = least_depth(tile, arithmetic, direct);
     while (!direct && tile->depth > least && count_fetched(tile, arithmetic) > MOST_FETCHED)
         tile->depth /= 2;
@@ -358,15 +425,14 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
         (!direct && (tuning[TILE] || tile->depth > usual_depth)))
         tile->n_blocks = count_blocks(tile, arithmetic, direct);
     if (is_mma || arithmetic == F32)
-        fit_multiprocessor(tile, n_sides, tuning, device->multiprocessor_shared);
+        fit_multiprocessor(tile, arithmetic, n_sides, tuning, device->multiprocessor_shared);
 }
 
 static gboolean
-differs_with(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
-             const CtDeviceInfo *device)
+differs_with(const CorrelateProblem *problem, const gint64 *tuning, const CtDeviceInfo *device)
 {
     CorrelateTile tile, simpler;
-    ct_correlate_tile(&tile, input, output, n_inputs, tuning, device);
+    ct_correlate_tile(&tile, problem, tuning, device);
     const gint64 effect[N_TUNABLES] = {
         tile.tile,
         tile.rows,
@@ -382,25 +448,26 @@ differs_with(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
             continue;
         memcpy(without, tuning, sizeof without);
         without[k] = 0;
-        ct_correlate_tile(&simpler, input, output, n_inputs, without, device);
+        ct_correlate_tile(&simpler, problem, without, device);
         if (effect[k] != tuning[k] || memcmp(&tile, &simpler, sizeof tile) == 0)
             return FALSE;
     }
     /* A tile that is more than half empty along each side is not worth a trial. */
-    return tuning[TILE] == 0 || tile.tile < 2 * n_inputs || tile.tile == 4;
+    return tuning[TILE] == 0 || tile.tile < 2 * problem->n_inputs || tile.tile == 4;
 }
 
 /* The device is not known yet. */
 gboolean
-ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning)
+ct_correlate_tile_differs(const CorrelateProblem *problem, const gint64 *tuning)
 {
     static const CtDeviceInfo devices[] = {
         {.architecture = 80, .multiprocessor_shared = G_MAXSIZE},
         {.architecture = 80, .multiprocessor_shared = 0},
         {.architecture = 90, .multiprocessor_shared = G_MAXSIZE},
+        {.architecture = 100, .multiprocessor_shared = G_MAXSIZE},
     };
     for (guint d = 0; d < G_N_ELEMENTS(devices); d++)
-        if (differs_with(input, output, n_inputs, tuning, &devices[d]))
+        if (differs_with(problem, tuning, &devices[d]))
             return TRUE;
     return FALSE;
 }

@@ -9,20 +9,22 @@
 #include <cornerturn/cuda.h>
 #include <cornerturn/stage.h>
 
-/* Spectra whose floating-point sum is added to a running sum. */
-#define CHUNK 128
-
-/* MMA and WGMMA: on tensor cores, by matrix instructions of a warp and of a warpgroup (4 warps). */
-typedef enum { F32, F64, EXACT, MMA, WGMMA, N_ARITHMETICS } Arithmetic;
+/* From MMA on, on tensor cores: MMA and WGMMA multiply integers of 8 and 4 bits by matrix
+ * instructions of a warp and of a warpgroup (4 warps), LIMBS those of 16 bits by instructions of a
+ * warp, HALVES cf16, SPLIT cf32 whose parts are split. NARROW_LIMBS is LIMBS with fewer products of
+ * a warp, for devices later than 9.0, whose instructions need more registers. */
+typedef enum { F32, F64, MMA, LIMBS, NARROW_LIMBS, HALVES, SPLIT, WGMMA, N_ARITHMETICS } Arithmetic;
 
 /* The types and limits of an arithmetic. */
 typedef struct {
     const char *kernel, *source;
     const char *real, *voltage, *sum, *part; /* types; `voltage` is that in shared memory */
     guint voltage_bytes, kept_bytes, part_bytes;
+    gint chunk;        /* spectra whose floating-point sum is added to a running sum */
     gboolean has_open; /* sums that are of the type of parts until they are added to kept ones */
-    gint64 most;       /* spectra of a range; 0: any */
-    gdouble part_cost; /* cost of writing and adding up a part, in spectra */
+    gboolean keeps_voltages; /* of an unfinished chunk, rather than its sums */
+    gint64 most;             /* spectra of a range; 0: any */
+    gdouble part_cost;       /* cost of writing and adding up a part, in spectra */
 } ArithmeticInfo;
 
 extern const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS];
@@ -47,9 +49,15 @@ typedef struct {
 
 extern const CtTunable ct_correlate_tunables[];
 
+/* What an arithmetic and a tile are chosen for. */
+typedef struct {
+    CtType input, output;
+    gboolean is_split; /* parts of cf32 are split */
+    gint64 n_inputs;
+} CorrelateProblem;
+
 /* The tile that follows on a device from the tuning, values of the tunables above. */
-void ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
-                       const gint64 *tuning, const CtDeviceInfo *device);
+void ct_correlate_tile(CorrelateTile *tile, const CorrelateProblem *problem, const gint64 *tuning,
+                       const CtDeviceInfo *device);
 /* Whether the tuning gives another tile than simpler tunings do, on any device. */
-gboolean ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs,
-                                   const gint64 *tuning);
+gboolean ct_correlate_tile_differs(const CorrelateProblem *problem, const gint64 *tuning);

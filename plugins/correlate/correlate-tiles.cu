@@ -8,11 +8,9 @@
  *
  * In floating point, sums of CHUNK spectra are added to a running sum. Where a firing ends within a
  * chunk, both sums are kept, so the order of additions does not depend on where the stream is cut.
- * Integers are summed in double precision, exactly, as a range has few enough spectra, and kept in
- * 64 bits.
  *
  * Further constants: REAL (of registers), VOLTAGE (of shared memory), DIRECT (voltages are copied
- * there unchanged, asynchronously), EXACT, STAGES, BLOCKS (of a multiprocessor). */
+ * there unchanged, asynchronously), STAGES, BLOCKS (of a multiprocessor). */
 #include "correlate-device.h"
 
 constexpr int group_threads = LANES_I * LANES_J;
@@ -375,39 +373,6 @@ set_running(Vector *running, const Products &products)
             running[k * n_threads] = get(products, r, c);
 }
 
-#if EXACT
-__device__ inline void
-resume(const CorrelatePiece &, const Unit &, const Thread &, Products &products, Vector *)
-{
-    clear(products);
-}
-
-/* Ends a range of whole numbers. */
-__device__ inline void
-finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Products &products,
-       Vector *running)
-{
-    ct_ci64 *sums = (ct_ci64 *)piece.sums + unit.job.tile * tile_elements;
-    const bool due = is_due(piece, unit.job.range);
-    set_running(running, products);
-#pragma unroll 1
-    for (int k = 0; k < ROWS * COLUMNS; k++) {
-        const int row = thread.row + spread(thread.i, LANES_I, k / COLUMNS);
-        const int column = thread.column + spread(thread.j, LANES_J, k % COLUMNS);
-        const VOLTAGE product = running[k * n_threads].at[0];
-        ct_ci64 sum = {(int64)product.re, (int64)product.im};
-        if (piece.adds_sums) {
-            sum.re += sums[row * TILE + column].re;
-            sum.im += sums[row * TILE + column].im;
-        }
-        if (due)
-            write_product(piece, unit.job.visibilities, unit.job.i + row, unit.job.j + column,
-                          sum.re, sum.im);
-        else
-            sums[row * TILE + column] = sum;
-    }
-}
-#else
 __device__ inline void
 add_running(Products &products, const Vector *running)
 {
@@ -480,7 +445,6 @@ finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Prod
                           sum.at[v].re, sum.at[v].im);
     }
 }
-#endif
 
 /* ---- the kernel ---- */
 
@@ -572,14 +536,12 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
         if (step + 1 < n_steps)
             store(units, fetched, shared + (step + 1) % 2 * stage_bytes);
 #endif
-#if !EXACT
         const int n_done = (step + 1) * DEPTH;
         if ((phase + n_done) % CHUNK == 0 && n_done <= end && is_busy && !piece.parts) {
             add_running(products, running);
             set_running(running, products);
             clear(products);
         }
-#endif
     }
     if (!is_busy)
         return;

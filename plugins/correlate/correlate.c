@@ -6,6 +6,8 @@
 #include <cornerturn/kit/align.h>
 
 static const char *const overs[] = {"station", "beam", NULL};
+static const char *const precisions[] = {
+    [CORRELATE_SINGLE] = "single", [CORRELATE_SPLIT] = "split", NULL};
 static const char *const types[] = {"cf32", "cf64", "ci64", NULL};
 
 static const CtParam params[] = {
@@ -17,6 +19,9 @@ static const CtParam params[] = {
      .help = "the axis of which all pairs are correlated"},
     {"output", CT_PARAM_CHOICE, .fallback = "cf32", .choices = types,
      .help = "type of the visibilities; sums of integers are exact and rounded once, to this"},
+    {"precision", CT_PARAM_CHOICE, .fallback = "single", .choices = precisions,
+     .help = "of products of cf32 to cf32; split: devices may make them from two shorter numbers "
+             "each, which is faster, with errors that may be larger"},
     CT_SUM_ALIGN,
     {NULL},
 };
@@ -108,8 +113,22 @@ operations(const CtNode *node)
     return 8 * n * (n + 1) / 2 * (gdouble)ct_stream_width(in) / n * (gdouble)node->footprint.hop;
 }
 
-/* The error is that of sums of 128 that are added to a running sum; integers are exact. In the
- * worst case the errors of the inputs add up. */
+/* The worst errors of sums that are added to a running sum, in roundings of each: two sums in
+ * single precision, or those of tensor cores. */
+static gdouble
+count_roundings(const CtNode *node)
+{
+    const gdouble n = (gdouble)node->footprint.hop;
+    const gboolean is_single = node->outputs[0].type == CT_CF32;
+    if (is_single && node->inputs[0].type == CT_CF16)
+        return 5 * 64 + n / 64;
+    if (is_single && node->inputs[0].type == CT_CF32 &&
+        ct_params_choice(node->params, "precision") == CORRELATE_SPLIT)
+        return 22 * 64 + n / 64;
+    return 2 * 128 + n / 128;
+}
+
+/* Integers are exact. In the worst case the errors of the inputs add up. */
 static void
 accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
 {
@@ -117,7 +136,7 @@ accuracy(const CtNode *node, const CtAccuracy *inputs, CtAccuracy *outputs)
     const gdouble n = (gdouble)node->footprint.hop;
     gdouble relative = 0;
     if (ct_type_info(node->inputs[0].type)->is_float)
-        relative = (2 * 128 + n / 128) * (is_wide ? 0x1p-53 : 0x1p-24) +
+        relative = count_roundings(node) * (is_wide ? 0x1p-53 : 0x1p-24) +
                    (node->outputs[0].type == CT_CF32 ? 0x1p-24 : 0);
     outputs[0].error = relative * outputs[0].largest;
     outputs[0].rms_error =
@@ -128,8 +147,8 @@ static const CtStage correlate = {
     .name = "correlate",
     .summary = "visibilities: products of all pairs of stations, summed over time",
     .version = 1,
-    .inputs =
-        CT_PORTS({"voltages", "ci4|ci8|ci16|cf32|cf64{time ...}", 0, "spectra of every station"}),
+    .inputs = CT_PORTS(
+        {"voltages", "ci4|ci8|ci16|cf16|cf32|cf64{time ...}", 0, "spectra of every station"}),
     .outputs = CT_PORTS(
         {"visibilities", "cf32|cf64|ci64{time baseline ...}", 0,
          "sums of the products of every pair, with autocorrelations"},
@@ -142,8 +161,9 @@ static const CtStage correlate = {
                        "[time baseline channel pol pol']",
     .accuracy_rule =
         "(2·128 + T/128) u Σ|x||y|, of the largest, an auto's, u = 2⁻²⁴ (2⁻⁵³ of double "
-        "precision); of integers nothing; weights are exact",
+        "precision); (5·64 + T/64) u Σ|x||y| of cf16, (22·64 + T/64) u Σ|x||y| with `precision: "
+        "split`; of integers nothing; weights are exact",
 };
 
-CT_STAGE_PLUGIN("correlate", correlate, &ct_correlate_cuda, CT_ISA_VARIANTS(ct_correlate_cpu),
-                &ct_correlate_reference);
+CT_STAGE_PLUGIN("correlate", correlate, &ct_correlate_split_cuda, &ct_correlate_cuda,
+                CT_ISA_VARIANTS(ct_correlate_cpu), &ct_correlate_reference);

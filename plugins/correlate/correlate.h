@@ -7,6 +7,9 @@
 
 typedef struct Correlate Correlate;
 
+/* The values of the parameter `precision`. */
+enum { CORRELATE_SINGLE, CORRELATE_SPLIT };
+
 /* Bytes between neighbours in a block. */
 typedef struct {
     gint64 time;
@@ -73,5 +76,5 @@ void ct_correlate_count(const Correlate *self, const guint8 *validity, gint64 va
                         gint64 n, guint32 *counts, gpointer scratch);
 gsize ct_correlate_count_scratch(const Correlate *self);
 
-extern const CtVariant ct_correlate_reference, ct_correlate_cuda;
+extern const CtVariant ct_correlate_reference, ct_correlate_cuda, ct_correlate_split_cuda;
 extern const CtVariant ct_correlate_cpu_baseline, ct_correlate_cpu_avx2, ct_correlate_cpu_avx512;

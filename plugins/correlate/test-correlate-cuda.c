@@ -1,316 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the correlator on a device against the reference, and of its kernels. */
-#include "../../tests/kernel-test.h"
-
-/* The number of spectra after which floating-point sums are added to a running sum; see
- * README.md. */
-#define CHUNK 128
-
-/* A problem, and how its stream is cut. Channels pass through. With 0 polarisations, there is no
- * such axis. */
-typedef struct {
-    CtType type, output;
-    gint64 n_spectra, integration;
-    gint64 n_channels, n_stations, n_pols;
-    const char *axes, *to; /* orders of voltages and visibilities, all axes */
-    const char *over;
-    const char *loses[4];   /* axes that lose data separately */
-    gboolean extreme;       /* all at the most negative value */
-    gint64 most_per_firing; /* for prepare; 0: all spectra */
-} Case;
-
-typedef struct {
-    const Case *one;
-    CtRegistry *registry;
-    CtParams *params;
-    CtStream in, out[2];
-    CtNode node;
-    CtLayout layouts[3];
-    CtBlock voltages;
-    guint8 *validity; /* [lane][spectrum]; NULL: all valid */
-    gint64 n_lanes, n_results;
-    gint64 tuning[CT_MAX_TUNABLES]; /* of the variant on the device; 0: defaults */
-} Correlation;
-
-/* "time channel station pol" without the axes that the case does not have. */
-static char *
-order_of(const Case *one, const char *axes)
-{
-    g_auto(GStrv) words = g_strsplit(axes, " ", 0);
-    GString *kept = g_string_new(NULL);
-    for (guint i = 0; words[i]; i++)
-        if (one->n_pols > 0 || !g_str_has_prefix(words[i], "pol"))
-            g_string_append_printf(kept, "%s%s", kept->len ? " " : "", words[i]);
-    return g_string_free(kept, FALSE);
-}
-
-static void
-describe(Correlation *self)
-{
-    const Case *one = self->one;
-    const char *over = one->over ? one->over : "station";
-    const CtPlace place = {"test", 1, 1};
-    g_autoptr(GError) error = NULL;
-    g_autofree char *text =
-        g_strdup_printf("{ integration: %" G_GINT64_FORMAT ", output: %s, over: %s }",
-                        one->integration, ct_type_info(one->output)->name, over);
-    g_autoptr(CtValue) values = ct_value_parse(text, -1, "test", &error);
-    g_assert_no_error(error);
-
-    self->registry = ct_registry_new(&error);
-    g_assert_no_error(error);
-    self->node.stage = ct_registry_stage(self->registry, "correlate", &error);
-    g_assert_no_error(error);
-    self->params = ct_params_new("test", self->node.stage, &place, values, &error);
-    g_assert_no_error(error);
-    ct_stream_init(&self->in);
-    self->in.type = one->type;
-    self->in.rate_num = 1000;
-    self->in.rate_den = self->in.ticks_per_sample = 1;
-    ct_stream_add_axis(&self->in, "time", one->n_spectra);
-    ct_stream_add_axis(&self->in, "channel", one->n_channels);
-    ct_stream_add_axis(&self->in, over, one->n_stations);
-    if (one->n_pols > 0)
-        ct_stream_add_axis(&self->in, "pol", one->n_pols);
-    for (guint i = 0; one->loses[i]; i++)
-        self->in.axes[ct_stream_axis(&self->in, one->loses[i])].loses = TRUE;
-    for (guint o = 0; o < 2; o++)
-        ct_stream_init(&self->out[o]);
-    self->node.name = "test";
-    self->node.params = self->params;
-    self->node.n_inputs = 1;
-    self->node.n_outputs = 2;
-    self->node.inputs = &self->in;
-    self->node.outputs = self->out;
-    self->node.input_layouts = g_new0(CtLayout, 1);
-    self->node.output_layouts = g_new0(CtLayout, 2);
-    self->node.footprint = (CtFootprint){.window = 1, .hop = 1};
-    ct_node_infer(&self->node, &error);
-    g_assert_no_error(error);
-}
-
-static void
-fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
-{
-    *part = (guint8)g_rand_int((GRand *)data);
-}
-
-/* Fills the voltages with random bytes, or with floating-point parts from −1 to 1. */
-static void
-fill(Correlation *self, GRand *random)
-{
-    const CtTypeInfo *info = ct_type_info(self->one->type);
-    const CtBlock *block = &self->voltages;
-    gint64 n = 1;
-    for (guint a = 0; a < block->n_axes; a++)
-        n *= block->length[a];
-    for (gint64 element = 0; element < n; element++) {
-        guint8 *at = block->data;
-        gint64 left = element;
-        for (guint a = block->n_axes; a-- > 0; left /= block->length[a])
-            at += left % block->length[a] * block->stride[a];
-        for (guint k = 0; k < info->bytes; k++)
-            fill_part(at + k, 0, random);
-        for (guint part = 0; part < 2 && info->is_float; part++) {
-            const gdouble x = g_rand_double_range(random, -1, 1);
-            if (info->part_bits == 32)
-                ((gfloat *)at)[part] = (gfloat)x;
-            else
-                ((gdouble *)at)[part] = x;
-        }
-        for (guint part = 0; part < 2 && self->one->extreme; part++) {
-            if (self->one->type == CT_CI16)
-                ((gint16 *)at)[part] = G_MININT16;
-            else if (self->one->type == CT_CI8)
-                ((gint8 *)at)[part] = G_MININT8;
-            else
-                *at = 0x88;
-        }
-    }
-}
-
-/* A block whose axes other than time have strides of multiples of 16 bytes, as in rings. */
-static CtBlock
-new_block(const CtStream *stream, const char *axes, gint64 n_samples, guint8 fill)
-{
-    g_auto(GStrv) words = g_strsplit(axes, " ", 0);
-    CtBlock block = {.type = stream->type, .n_axes = g_strv_length(words), .n_samples = n_samples};
-    gint64 step = (gint64)ct_type_info(stream->type)->bytes;
-    gboolean is_outside = FALSE;
-
-    for (guint a = block.n_axes; a-- > 0;) {
-        const gboolean is_time = strcmp(words[a], "time") == 0;
-        block.length[a] = is_time ? n_samples : ct_stream_length(stream, words[a]);
-        if (is_outside)
-            step = (step + 15) / 16 * 16 + 16;
-        block.stride[a] = step;
-        step *= block.length[a];
-        is_outside = is_outside || is_time;
-    }
-    block.data = g_aligned_alloc((gsize)step + 64, 1, 256);
-    memset(block.data, fill, (gsize)step + 64);
-    return block;
-}
-
-static void
-make_valid(Correlation *self, GRand *random)
-{
-    const gsize n = (gsize)self->one->n_spectra;
-    self->n_lanes = ct_stream_n_lanes(&self->in);
-    if (!self->one->loses[0])
-        return;
-    self->validity = g_malloc(n * (gsize)self->n_lanes);
-    for (gsize k = 0; k < n * (gsize)self->n_lanes; k++)
-        self->validity[k] = g_rand_int_range(random, 0, 10) > 0;
-    memset(self->validity, 1, n);
-}
-
-static Correlation *
-correlation_new(const Case *one, GRand *random)
-{
-    Correlation *self = g_new0(Correlation, 1);
-    self->one = one;
-    describe(self);
-    g_autofree char *axes = order_of(one, one->axes);
-    g_autofree char *to = order_of(one, one->to);
-    g_autofree char *weights = g_strdup(self->out[1].n_axes == self->out[0].n_axes ? to : NULL);
-    if (!weights) {
-        const Case none = {.n_pols = 0};
-        weights = order_of(&none, one->to);
-    }
-    self->layouts[0] = variant_test_layout(one->type, axes);
-    self->layouts[1] = variant_test_layout(one->output, to);
-    self->layouts[2] = variant_test_layout(CT_U32, weights);
-    self->n_results = (one->n_spectra + one->integration - 1) / one->integration;
-    self->voltages = new_block(&self->in, axes, one->n_spectra, 0);
-    fill(self, random);
-    make_valid(self, random);
-    return self;
-}
-
-static void
-correlation_free(Correlation *self)
-{
-    ct_stream_clear(&self->in);
-    for (guint o = 0; o < 2; o++)
-        ct_stream_clear(&self->out[o]);
-    ct_params_free(self->params);
-    ct_registry_free(self->registry);
-    g_free(self->node.input_layouts);
-    g_free(self->node.output_layouts);
-    g_free(self->validity);
-    g_aligned_free(self->voltages.data);
-    g_free(self);
-}
-
-static CtBlock
-new_result(const Correlation *self, guint o)
-{
-    GString *axes = g_string_new(NULL);
-    for (guint a = 0; a < self->layouts[1 + o].n_axes; a++)
-        g_string_append_printf(axes, "%s%s", a ? " " : "", self->layouts[1 + o].axes[a].name);
-    const CtBlock block = new_block(&self->out[o], axes->str, self->n_results, 0xff);
-    g_string_free(axes, TRUE);
-    return block;
-}
-
-static CtPrepare
-make_prepare(const Correlation *self, CtBinding bindings[3], CtDevice *device)
-{
-    const Case *one = self->one;
-    bindings[0] = (CtBinding){&self->in, self->layouts[0],
-                              one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra};
-    for (guint o = 0; o < 2; o++)
-        bindings[1 + o] = (CtBinding){&self->out[o], self->layouts[1 + o], self->n_results};
-    return (CtPrepare){
-        .nodes = &self->node,
-        .n_nodes = 1,
-        .n_inputs = 1,
-        .inputs = bindings,
-        .n_outputs = 2,
-        .outputs = bindings + 1,
-        .n_workers = 1,
-        .tuning = self->tuning,
-        .device = device,
-    };
-}
-
-/* Runs a variant on all spectra, in firings whose lengths repeat `cuts`; a last firing has no
- * spectra, only the end of the stream. */
-static void
-run(const Correlation *self, const CtVariant *variant, const CtBlock results[2], const gint64 *cuts,
-    guint n_cuts)
-{
-    const gboolean on_device = variant->backend == CT_CUDA;
-    const gint64 integration = self->one->integration;
-    CtBinding bindings[3];
-    CtPrepare prepare = make_prepare(self, bindings, on_device ? device_test_device() : NULL);
-    g_autoptr(GError) error = NULL;
-    gpointer state = NULL;
-    variant->prepare(&prepare, &state, &error);
-    g_assert_no_error(error);
-
-    DeviceTest device = {0};
-    DeviceTestBlock in = {.there = self->voltages}, out[2] = {{results[0]}, {results[1]}};
-    guint8 *scratch = NULL;
-    if (on_device) {
-        device_test_begin(&device, &prepare);
-        device_test_send(&device, &in, &self->voltages);
-        for (guint o = 0; o < 2; o++)
-            device_test_send(&device, &out[o], &results[o]);
-        scratch = device.scratch;
-    } else {
-        scratch = g_aligned_alloc(prepare.scratch_bytes + 1, 1, 64);
-    }
-    gint64 t = 0, n, n_made = 0;
-    for (guint firing = 0; n_made < self->n_results; firing++, t += n) {
-        n = MIN(cuts[firing % n_cuts], self->one->n_spectra - t);
-        const gboolean ended = n == 0;
-        const gint64 next = ended ? self->n_results : (t + n) / integration;
-        CtBlock used = ct_block_slice(&in.there, &self->layouts[0], t, n), made[2];
-        used.index = t;
-        used.validity = self->validity ? self->validity + t : NULL;
-        used.validity_stride = self->one->n_spectra;
-        for (guint o = 0; o < 2; o++)
-            made[o] = ct_block_slice(&out[o].there, &self->layouts[1 + o], n_made, next - n_made);
-        n_made = next;
-        const CtWork work = {
-            .inputs = &used,
-            .outputs = made,
-            .begin = 0,
-            .end = on_device ? 1 : prepare.n_items,
-            .ended = ended,
-            .scratch = scratch,
-            .queue = device.queue,
-        };
-        if (on_device)
-            ct_queue_begin(device.queue);
-        variant->work(state, &work, &error);
-        g_assert_no_error(error);
-        /* The buffers for uploads are used again. */
-        if (on_device)
-            device_test_wait(&device);
-    }
-    if (on_device) {
-        device_test_fetch(&device, &in, &self->voltages);
-        for (guint o = 0; o < 2; o++)
-            device_test_fetch(&device, &out[o], &results[o]);
-        device_test_end(&device);
-    } else {
-        g_aligned_free(scratch);
-    }
-    variant->finish(state);
-}
-
-static const CtVariant *
-find_variant(const Correlation *self, CtBackend backend)
-{
-    const GPtrArray *variants = ct_registry_variants(self->registry, "correlate");
-    for (guint i = 0; i < variants->len; i++)
-        if (((const CtVariant *)variants->pdata[i])->backend == backend)
-            return variants->pdata[i];
-    g_assert_not_reached();
-}
+#include "test-correlate-cuda.h"
 
 /* ---- comparison ---- */
 
@@ -353,8 +43,12 @@ bound_of(const Case *one)
     if (!ct_type_info(one->type)->is_float)
         return 0;
     const gdouble n = (gdouble)MIN(one->integration, one->n_spectra);
-    const gboolean is_single = one->type == CT_CF32 && one->output == CT_CF32;
-    const gdouble growth = (2 * CHUNK + n / CHUNK + 1) * (is_single ? 0x1p-24 : 0x1p-53);
+    const gboolean is_single = one->type != CT_CF64 && one->output == CT_CF32;
+    /* See README.md. */
+    const gdouble roundings = one->is_split                       ? 22 * 64 + n / 64
+                              : is_single && one->type == CT_CF16 ? 5 * 64 + n / 64
+                                                                  : 2 * 128 + n / 128;
+    const gdouble growth = (roundings + 1) * (is_single ? 0x1p-24 : 0x1p-53);
     const gdouble rounding = one->output == CT_CF32 ? 0x1p-24 : 0;
     return (growth + rounding + 2 * n * 0x1p-53) * 2 * n;
 }
@@ -370,14 +64,14 @@ check_tunings(const Case *one, guint n_tunings, GRand *random)
         return;
     }
     Correlation *self = correlation_new(one, random);
-    const CtVariant *variant = find_variant(self, CT_CUDA);
+    const CtVariant *variant = find_device_variant(self);
     const gint64 most = one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra;
     const gint64 cuts[] = {1 + g_rand_int_range(random, 0, (gint32)most), 1,
                            1 + g_rand_int_range(random, 0, (gint32)MIN(most, 150)), most};
     CtBlock wanted[2];
     for (guint o = 0; o < 2; o++)
         wanted[o] = new_result(self, o);
-    run(self, find_variant(self, CT_REFERENCE), wanted, &one->n_spectra, 1);
+    run(self, find_variant(self, "reference"), wanted, &one->n_spectra, 1);
     for (guint k = 0; k < n_tunings; k++) {
         if (k > 0 && !variant_test_single_tuning(variant, k - 1, self->tuning))
             break;
@@ -422,7 +116,7 @@ check(const Case *one, GRand *random)
 #define IN  "channel time station pol"
 #define OUT "time channel baseline pol pol'"
 
-static const CtType types[] = {CT_CI4, CT_CI8, CT_CI16, CT_CF32, CT_CF64};
+static const CtType types[] = {CT_CI4, CT_CI8, CT_CI16, CT_CF16, CT_CF32, CT_CF64};
 static const CtType outputs[] = {CT_CF32, CT_CF64, CT_CI64};
 
 static void
@@ -434,6 +128,10 @@ test_types(void)
         if (one.output != CT_CI64 || !ct_type_info(one.type)->is_float)
             check(&one, random);
     }
+    const Case split = {
+        CT_CF32, CT_CF32, 300, 170, 2, 5, 2, IN, OUT, .is_split = TRUE,
+    };
+    check(&split, random);
 }
 
 /* Full and partial tiles of every size, and inputs at any alignment. */
@@ -451,16 +149,19 @@ test_sizes(void)
         /* Other types run mostly the same code, so only every other size is tested. */
         if (type != CT_CI8 && type != CT_CF32 && (i + type) % 2 == 0)
             continue;
-        const Case one = {type,
-                          CT_CF32,
-                          150 + g_rand_int_range(random, 0, 80),
-                          g_rand_int_range(random, 1, 300),
-                          size[0],
-                          size[1],
-                          size[2],
-                          IN,
-                          OUT};
+        Case one = {type,
+                    CT_CF32,
+                    150 + g_rand_int_range(random, 0, 80),
+                    g_rand_int_range(random, 1, 300),
+                    size[0],
+                    size[1],
+                    size[2],
+                    IN,
+                    OUT};
         check(&one, random);
+        one.is_split = type == CT_CF32;
+        if (one.is_split)
+            check(&one, random);
     }
 }
 
@@ -479,6 +180,11 @@ test_large(void)
         {CT_CI4, CT_CF32, 300, 200, 1, 124, 2, IN, OUT},
         {CT_CF32, CT_CF32, 140, 130, 1, 66, 2, IN, OUT},
         {CT_CF32, CT_CF64, 60, 50, 1, 40, 2, IN, OUT},
+        {CT_CI16, CT_CI64, 70, 50, 1, 67, 2, IN, OUT},
+        {CT_CI16, CT_CF32, 40, 40, 1, 70, 0, IN, OUT},
+        {CT_CF16, CT_CF32, 150, 130, 1, 66, 2, IN, OUT},
+        {CT_CF16, CT_CF32, 70, 70, 1, 75, 0, IN, "time channel pol' pol baseline"},
+        {CT_CF32, CT_CF32, 150, 130, 1, 66, 2, IN, OUT, .is_split = TRUE},
     };
     g_autoptr(GRand) random = g_rand_new_with_seed(3);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -493,6 +199,20 @@ test_stages(void)
     g_autoptr(GRand) random = g_rand_new_with_seed(11);
     const Case one = {CT_CI8, CT_CF32, 820, 410, 200, 17, 2, IN, OUT, .most_per_firing = 820};
     check(&one, random);
+    for (guint i = 0; i < 3; i++) {
+        const Case other = {(const CtType[]){CT_CI16, CT_CF16, CT_CF32}[i],
+                            CT_CF32,
+                            500,
+                            410,
+                            60,
+                            9,
+                            2,
+                            IN,
+                            OUT,
+                            .most_per_firing = 500,
+                            .is_split = i == 2};
+        check(&other, random);
+    }
 }
 
 static void
@@ -529,7 +249,7 @@ test_extreme(void)
     for (guint i = 0; i < 3; i++) {
         const Case one = {.type = types[i],
                           .output = CT_CI64,
-                          .n_spectra = types[i] == CT_CI16 ? 3000 : 200000,
+                          .n_spectra = 200000,
                           .integration = 170000,
                           .n_channels = 1,
                           .n_stations = 2,
@@ -569,11 +289,19 @@ test_integrations(void)
 {
     static const gint64 integrations[] = {1, 7, 127, 128, 129, 400, 2000};
     g_autoptr(GRand) random = g_rand_new_with_seed(7);
-    for (guint i = 0; i < 4 * G_N_ELEMENTS(integrations); i++) {
-        const CtType type =
-            (const CtType[]){CT_CF32, CT_CF64, CT_CI8, CT_CI16}[i / G_N_ELEMENTS(integrations)];
-        Case one = {type, CT_CF32, 1500, integrations[i % G_N_ELEMENTS(integrations)], 2, 3,
-                    2,    IN,      OUT};
+    static const CtType types_of_sums[] = {CT_CF32, CT_CF64, CT_CI8, CT_CI16, CT_CF16, CT_CF32};
+    for (guint i = 0; i < G_N_ELEMENTS(types_of_sums) * G_N_ELEMENTS(integrations); i++) {
+        const guint k = i / G_N_ELEMENTS(integrations);
+        Case one = {types_of_sums[k],
+                    CT_CF32,
+                    1500,
+                    integrations[i % G_N_ELEMENTS(integrations)],
+                    2,
+                    3,
+                    2,
+                    IN,
+                    OUT,
+                    .is_split = k == 5};
         check(&one, random);
         one.most_per_firing = 200;
         one.n_stations = 9;
@@ -611,6 +339,8 @@ test_tunings(void)
         {CT_CI16, CT_CF32, 70, 50, 1, 17, 2, IN, OUT},
         {CT_CI8, CT_CF32, 130, 100, 1, 66, 2, IN, OUT},
         {CT_CI4, CT_CF32, 130, 100, 1, 65, 2, IN, OUT},
+        {CT_CF16, CT_CF32, 130, 100, 1, 34, 2, IN, OUT},
+        {CT_CF32, CT_CF32, 130, 100, 1, 34, 2, IN, OUT, .is_split = TRUE},
     };
     g_autoptr(GRand) random = g_rand_new_with_seed(10);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -626,7 +356,7 @@ compile(gconstpointer data, const gint64 *tuning, guint architecture)
     CtBinding bindings[3];
     memcpy(self.tuning, tuning, sizeof self.tuning);
     CtPrepare prepare = make_prepare(&self, bindings, device);
-    const CtVariant *variant = find_variant(&self, CT_CUDA);
+    const CtVariant *variant = find_device_variant(&self);
     gpointer state = NULL;
     variant->prepare(&prepare, &state, &error);
     variant->finish(state);
@@ -641,6 +371,7 @@ test_kernels(void)
     static const struct {
         CtType type, output;
         gint64 n_inputs[8];
+        gboolean is_split;
     } cases[] = {
         {CT_CF32, CT_CF32, {2, 8, 16, 32, 80, 512}},
         {CT_CF32, CT_CF64, {2, 8, 16, 128}},
@@ -648,6 +379,8 @@ test_kernels(void)
         {CT_CI16, CT_CI64, {2, 128, 512}},
         {CT_CI8, CT_CF32, {2, 32, 128, 512}},
         {CT_CI4, CT_CF32, {2, 512}},
+        {CT_CF16, CT_CF32, {2, 32, 512}},
+        {CT_CF32, CT_CF32, {2, 32, 512}, TRUE},
     };
     g_autoptr(GRand) random = g_rand_new_with_seed(9);
     if (!kernel_test_can())
@@ -667,12 +400,13 @@ test_kernels(void)
                               OUT,
                               NULL,
                               {"station"},
-                              .most_per_firing = 2048};
+                              .most_per_firing = 2048,
+                              .is_split = cases[i].is_split};
             Correlation *self = correlation_new(&one, random);
             /* The kernel for the weights is the same in all cases. */
             if (i + k > 0)
                 self->out[1].type = CT_TYPE_NONE;
-            kernel_test_spread(find_variant(self, CT_CUDA), &self->node, KERNEL_TEST_SHARE, compile,
+            kernel_test_spread(find_device_variant(self), &self->node, KERNEL_TEST_SHARE, compile,
                                self);
             correlation_free(self);
         }

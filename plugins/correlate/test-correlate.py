@@ -11,6 +11,7 @@ import tap
 
 VARIANTS = pipeline.variants()
 CHUNK = 128
+INTEGERS = ["ci4", "ci8", "ci16"]
 LENGTHS = {"channel": 3, "subband": 2, "station": 5, "beam": 5, "pol": 2}
 rng = numpy.random.default_rng(5)
 
@@ -21,7 +22,19 @@ def voltages(kind, shape, extreme=False):
         x = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
         x = x.astype(pipeline.DTYPES[kind])
         return x, x.astype(complex)
+    if kind == "cf16":
+        x = rng.standard_normal((*shape, 2)).astype("f2")
+        return x, x[..., 0] + 1j * x[..., 1].astype(float)
     return pipeline.integers(rng, kind, shape, extreme)
+
+
+def roundings(kind, output, precision, terms):
+    """Those of sums in single or double precision."""
+    if (kind, output) == ("cf16", "cf32"):
+        return 5 * 64 + terms / 64
+    if precision == "split":
+        return 22 * 64 + terms / 64
+    return 2 * CHUNK + terms / CHUNK
 
 
 def complex_of(numbers):
@@ -63,11 +76,11 @@ stages:
 
 
 def correlate(kind, axes, x, integration, variant, cuts=(1 << 16,), workers=1, output="cf32",
-              to=None, over="station"):
+              to=None, over="station", precision="single"):
     """Runs the stage on x, whose axes are `axes`; returns the visibilities in the order `to`."""
     shape = [-1 if axis == "time" else x.shape[i] for i, axis in enumerate(axes)]
     text = graph(f"{kind}[{' '.join(axes)}]", shape, integration,
-                 f", output: {output}, over: {over}", out=f', layout: "[{" ".join(to)}]"')
+                 f", output: {output}, over: {over}, precision: {precision}", out=f', layout: "[{" ".join(to)}]"')
     feeds = {"x": pipeline.Feed(x, axes.index("time"), cuts)}
     result = pipeline.run(text, feeds, {"y": (to.index("time"), 1)}, {"v": variant},
                           workers=workers)
@@ -102,7 +115,7 @@ class Correlate(unittest.TestCase):
             x = x.reshape(n, n_channels, n_stations, *x.shape[4:])
         source = numpy.moveaxis(x, [order.index(axis) for axis in axes], list(range(len(axes))))
         got = correlate(kind, axes, source, integration, variant, output=output, to=to, **how)
-        if kind[1] == "i":
+        if kind in INTEGERS:
             wanted = numpy.stack([arranged(sums[..., part], to) for part in (0, 1)], -1)
             if output == "ci64":
                 numpy.testing.assert_array_equal(got, wanted)
@@ -114,8 +127,9 @@ class Correlate(unittest.TestCase):
         wanted, norm = arranged(sums, to), arranged(norms, to)
         # The errors of the sums, of rounding to the output, and of the expected values.
         terms = min(integration, n)
-        is_single = kind == output == "cf32"
-        growth = (2 * CHUNK + terms / CHUNK + 1) * 2.0 ** (-24 if is_single else -53)
+        is_single = kind != "cf64" and output == "cf32"
+        growth = (roundings(kind, output, how.get("precision"), terms) + 1) * \
+            2.0 ** (-24 if is_single else -53)
         rounding = 2.0 ** -24 if output == "cf32" else 0
         bound = (growth + rounding + 2 * terms * 2.0 ** -53) * norm
         error = numpy.maximum(abs(got.real - wanted.real), abs(got.imag - wanted.imag))
@@ -123,11 +137,18 @@ class Correlate(unittest.TestCase):
 
     def test_types(self):
         for variant, output, kind in pipeline.some(itertools.product(
-                VARIANTS, ["cf32", "cf64", "ci64"], ["ci4", "ci8", "ci16", "cf32", "cf64"])):
-            if kind[1] == "f" and output == "ci64":
+                VARIANTS, ["cf32", "cf64", "ci64"], [*INTEGERS, "cf16", "cf32", "cf64"])):
+            if kind not in INTEGERS and output == "ci64":
                 continue
             with self.subTest(variant=variant, kind=kind, output=output):
                 self.check(kind, 150, (3, 5, 2), 64, variant, output)
+
+    @unittest.skipUnless("cuda" in VARIANTS, "there is no device")
+    def test_split(self):
+        for shape, n, integration in ((3, 5, 2), 150, 64), ((1, 17, 0), 70, 200), ((2, 9, 2), 5, 1):
+            for variant in VARIANTS[0], "split-cuda":
+                with self.subTest(variant=variant, shape=shape):
+                    self.check("cf32", n, shape, integration, variant, precision="split")
 
     def test_tunings(self):
         """Every combination of tunables of every host variant, each with a type and a size;
@@ -147,7 +168,7 @@ class Correlate(unittest.TestCase):
         sizes = [(1, 1, 1), (1, 1, 2), (2, 1, 0), (1, 2, 0), (1, 3, 3), (1, 7, 2), (2, 8, 1),
                  (1, 9, 1), (1, 13, 3), (1, 16, 1), (1, 17, 0), (1, 17, 2), (1, 37, 2)]
         for variant, kind, shape in pipeline.some(itertools.product(
-                VARIANTS, ["ci8", "cf32", "cf64", "ci16"], sizes)):
+                VARIANTS, ["ci8", "cf16", "cf32", "cf64", "ci16"], sizes)):
             # test-correlate-cuda.c tests more sizes on devices.
             if variant == "cuda" and shape not in sizes[::4]:
                 continue
@@ -194,8 +215,8 @@ class Correlate(unittest.TestCase):
         """The result is the same to the last bit for any blocks and for one and two workers."""
         axes, to = ["time", "channel", "station", "pol"], ["time", "channel", "baseline", "pol",
                                                            "pol'"]
-        for variant, kind, n_stations in itertools.product(VARIANTS, ["cf32", "cf64", "ci8"],
-                                                           [1, 9]):
+        for variant, kind, n_stations in itertools.product(
+                VARIANTS, ["cf16", "cf32", "cf64", "ci8"], [1, 9]):
             x, _ = voltages(kind, (700, 3, n_stations, 2))
             for integration in pipeline.some([50, 128, 300, 1000, 1]):
                 whole = correlate(kind, axes, x, integration, variant, to=to)
@@ -291,6 +312,8 @@ class Errors(unittest.TestCase):
         self.fails("cf32[time baseline station]", [-1, 4, 2], "", "wants a stream of voltages")
         self.fails("cf32[time station]", [-1, 4], ", output: ci64", "ci64 wants voltages of type")
         self.fails("f32[time station]", [-1, 4], "", "f32")
+        with self.assertRaisesRegex(pipeline.Failure, "`precision` is single"):
+            pipeline.run(graph("cf32[time station]", [-1, 4], 10), {}, {}, {"v": "split-cuda"})
 
 
 if __name__ == "__main__":

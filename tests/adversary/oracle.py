@@ -13,7 +13,7 @@ QUANTISED = ("cf32", "f32")
 SUMMED = ("cf32", "cf64", "f32", "f64")
 TRANSFORMED = ("cf32", "cf64", "f32", "f64")
 VOLTAGES = ("ci4", "ci8", "ci16", "cf32")
-CORRELATED = ("ci4", "ci8", "ci16", "cf32", "cf64")
+CORRELATED = ("ci4", "ci8", "ci16", "cf16", "cf32", "cf64")
 POWERED = ("ci4", "ci8", "ci16", "cf16", "cf32", "cf64", "i8", "i16", "f16", "f32", "f64")
 WINDOWS = {"rectangular": numpy.ones, "hanning": numpy.hanning, "hamming": numpy.hamming,
            "blackman": numpy.blackman}

@@ -202,7 +202,10 @@ def correlate(stream, over, length, output):
     if not exact:
         double = stream.kind == "cf64" or output == "cf64"
         terms = min(length, stream.length("time"))
-        off = off + (2 * 128 + terms / 128) * UNIT[64 if double else 32] * ROOT_2 * size
+        roundings = 2 * 128 + terms / 128
+        if stream.kind == "cf16" and not double:
+            roundings = 5 * 64 + terms / 64
+        off = off + roundings * UNIT[64 if double else 32] * ROOT_2 * size
     if output != "ci64":
         off = off + UNIT[bits(output)] * (abs(v) + off)
     names += ["baseline"] + ["pol", "pol'"] * has_pol

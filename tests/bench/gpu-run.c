@@ -40,6 +40,10 @@ fill_random(guint8 *memory, gsize bytes, CtType type)
         if (info->is_float && info->part_bits == 32) {
             gfloat pair[2] = {(gfloat)(gint32)x / 1.2e9f, (gfloat)(gint32)(x >> 32) / 1.2e9f};
             memcpy(memory + at, pair, sizeof pair);
+        } else if (info->is_float && info->part_bits == 16) {
+            /* exponents from −3 to 0 */
+            const guint64 four = (x & 0x8fff8fff8fff8fff) | 0x3000300030003000;
+            memcpy(memory + at, &four, sizeof four);
         } else {
             memcpy(memory + at, &x, sizeof x);
         }

@@ -62,18 +62,22 @@ check_filters(GpuBench *bench)
 }
 
 /* Blocks have 1024 spectra of 256 channels, of fewer if there are many stations. */
-/* With this tuning; "": with the default. */
+/* With this tuning, or this precision; "": with the default. */
 static void
 check_correlate(GpuBench *bench, const char *type, guint n_stations, guint integration,
-                const char *tuning, gdouble floor)
+                const char *how, gdouble floor)
 {
-    const gboolean is_tuned = *tuning != '\0';
+    const gboolean is_tuned = strchr(how, '=') != NULL, is_plain = *how == '\0';
     g_autofree char *name = g_strdup_printf("correlate %s %u stations, %u spectra%s%s", type,
-                                            n_stations, integration, is_tuned ? ", " : "", tuning);
-    g_autofree char *stages = g_strdup_printf(
-        "  stage: { stage: correlate, from: source, integration: %u%s%s%s }\n"
-        "  sink: { stage: discard, from: stage }\n",
-        integration, is_tuned ? ", variant: \"cuda:" : "", tuning, is_tuned ? "\"" : "");
+                                            n_stations, integration, is_plain ? "" : ", ", how);
+    g_autofree char *stages =
+        g_strdup_printf("  stage: { stage: correlate, from: source, integration: %u%s%s%s }\n"
+                        "  sink: { stage: discard, from: stage }\n",
+                        integration,
+                        is_tuned   ? ", variant: \"cuda:"
+                        : is_plain ? ""
+                                   : ", precision: ",
+                        how, is_tuned ? "\"" : "");
     const GpuCase one = {
         .name = name,
         .stages = stages,
@@ -92,7 +96,7 @@ check_correlate(GpuBench *bench, const char *type, guint n_stations, guint integ
     figures.operations = 8 * inputs * (inputs + 1) / 2 / inputs;
     gpu_print(bench, &one, &figures, 0);
     const gdouble rate = figures.operations * figures.node;
-    if (floor > 0 && g_str_equal(type, "cf32"))
+    if (floor > 0 && g_str_equal(type, "cf32") && is_plain)
         gpu_note(bench, name, rate / bench->ceilings.fma, TRUE, floor, "of the FMA peak");
     else if (floor > 0)
         gpu_note(bench, name, rate * 1e-12, TRUE, floor, "useful TOP/s");
@@ -111,7 +115,8 @@ check_correlates(GpuBench *bench)
         {"ci8", 64, 1024, 0},      {"ci8", 128, 1024, 540},  {"ci8", 256, 1024, 620},
         {"ci8", 512, 1024, 660},   {"ci8", 1024, 1024, 0},   {"ci8", 64, 128, 0},
         {"ci8", 256, 128, 0},      {"ci8", 256, 1000000, 0}, {"ci4", 64, 1024, 0},
-        {"ci4", 256, 1024, 0},     {"ci16", 64, 1024, 0},
+        {"ci4", 256, 1024, 0},     {"ci16", 64, 1024, 100},  {"ci16", 256, 1024, 140},
+        {"cf16", 64, 1024, 150},   {"cf16", 256, 1024, 235},
     };
     const gboolean has_warpgroups = ct_device_info(bench->device)->architecture == 90;
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -122,6 +127,8 @@ check_correlates(GpuBench *bench)
             check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration,
                             "warps=1", 0);
     }
+    check_correlate(bench, "cf32", 64, 1024, "split", 46);
+    check_correlate(bench, "cf32", 256, 1024, "split", 66);
 }
 
 /* Of weights as given, the floor is a share of the FMA peak, otherwise in TOP/s. `behind`: a stage

@@ -84,25 +84,30 @@ can(void)
 
 /* ---- matrices ---- */
 
-static void
-test_product_s8(void)
+static gint
+number_of(guint8 byte, gboolean is_signed)
 {
-    if (!can())
-        return;
-    static const char *const defines[] = {"PRODUCT=ct_mma_s8", "SUM=int", "ELEMENT=int8", NULL};
+    return is_signed ? (gint8)byte : byte;
+}
+
+static void
+products_of_bytes(const char *product, gboolean a_signed, gboolean b_signed)
+{
+    g_autofree char *define = g_strdup_printf("PRODUCT=%s", product);
+    const char *const defines[] = {define, "SUM=int", "ELEMENT=int8", NULL};
     g_autoptr(Run) run = run_new();
-    gint8 a[16][32], b[32][8];
+    guint8 a[16][32], b[32][8];
     gint32 d[16][8], expected[16][8];
     for (guint i = 0; i < 512; i++)
-        a[i / 32][i % 32] = (gint8)g_test_rand_int_range(-128, 128);
+        a[i / 32][i % 32] = (guint8)g_test_rand_int();
     for (guint i = 0; i < 256; i++)
-        b[i / 8][i % 8] = (gint8)g_test_rand_int_range(-128, 128);
+        b[i / 8][i % 8] = (guint8)g_test_rand_int();
     for (guint i = 0; i < 128; i++) {
         const guint row = i / 8, column = i % 8;
         d[row][column] = i == 0 ? G_MAXINT32 : g_test_rand_int();
         guint32 sum = (guint32)d[row][column];
         for (guint k = 0; k < 32; k++)
-            sum += (guint32)(a[row][k] * b[k][column]);
+            sum += (guint32)(number_of(a[row][k], a_signed) * number_of(b[k][column], b_signed));
         expected[row][column] = (gint32)sum;
     }
     gpointer there[] = {send(run, d, sizeof d), send(run, a, sizeof a), send(run, b, sizeof b)};
@@ -111,6 +116,17 @@ test_product_s8(void)
     launch(run, "product", defines, &wanted, arguments);
     device_test_copy(d, there[0], sizeof d);
     g_assert_cmpmem(d, sizeof d, expected, sizeof expected);
+}
+
+static void
+test_products_of_bytes(void)
+{
+    if (!can())
+        return;
+    products_of_bytes("ct_mma_s8", TRUE, TRUE);
+    products_of_bytes("ct_mma_s8_u8", TRUE, FALSE);
+    products_of_bytes("ct_mma_u8_s8", FALSE, TRUE);
+    products_of_bytes("ct_mma_u8", FALSE, FALSE);
 }
 
 /* The elements are small integers: exact in half precision and in tf32, and so are their sums. */
@@ -621,7 +637,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/device-language/product-s8", test_product_s8);
+    g_test_add_func("/device-language/products-of-bytes", test_products_of_bytes);
     g_test_add_func("/device-language/product-f16", test_product_f16);
     g_test_add_func("/device-language/product-tf32", test_product_tf32);
     g_test_add_func("/device-language/fragments", test_fragments);

@@ -212,9 +212,10 @@ template <typename Sum> struct CtProduct {
     int line;
 };
 
-/* A product whose registers hold `n` elements each, of depth 8 n; `element` extracts element e of a
- * register. */
-template <typename Sum, typename Wide, int n, Wide element(unsigned bits, int e)>
+/* A product whose registers hold `n` elements each, of depth 8 n; `of_a` and `of_b` extract element
+ * e of a register. */
+template <typename Sum, typename Wide, int n, Wide of_a(unsigned bits, int e),
+          Wide of_b(unsigned bits, int e)>
 inline void
 ct_multiply(void *const *arguments, unsigned mask)
 {
@@ -227,9 +228,9 @@ ct_multiply(void *const *arguments, unsigned mask)
         for (int e = 0; e < n; e++) {
             const int k = l % 4 * n + e;
             for (int i = 0; i < 4; i++)
-                a[l / 4 + 8 * (i % 2)][k + 4 * n * (i / 2)] = element(lane.a[i], e);
+                a[l / 4 + 8 * (i % 2)][k + 4 * n * (i / 2)] = of_a(lane.a[i], e);
             for (int i = 0; i < 2; i++)
-                b[k + 4 * n * i][l / 4] = element(lane.b[i], e);
+                b[k + 4 * n * i][l / 4] = of_b(lane.b[i], e);
         }
     }
     for (int l = 0; l < CT_WARP; l++)
@@ -248,6 +249,11 @@ ct_element_s8(unsigned bits, int e)
 {
     return (signed char)(bits >> 8 * e);
 }
+inline long long
+ct_element_u8(unsigned bits, int e)
+{
+    return (unsigned char)(bits >> 8 * e);
+}
 inline double
 ct_element_f16(unsigned bits, int e)
 {
@@ -259,16 +265,19 @@ ct_element_tf32(unsigned bits, int)
     return __uint_as_float(bits & ~0x1fffu);
 }
 
-#define CT_PRODUCT(name, sum, wide, n, element)                                                    \
+#define CT_PRODUCT(name, sum, wide, n, of_a, of_b)                                                 \
     inline void name(sum d[4], const unsigned a[4], const unsigned b[2], CT_HERE)                  \
     {                                                                                              \
         CtProduct<sum> arguments = {d, a, b, file, line};                                          \
-        ct_emulated_collective(0xffffffff, #name, ct_multiply<sum, wide, n, element>, arguments,   \
-                               file, line);                                                        \
+        ct_emulated_collective(0xffffffff, #name, ct_multiply<sum, wide, n, of_a, of_b>,           \
+                               arguments, file, line);                                             \
     }
-CT_PRODUCT(ct_mma_s8, int, long long, 4, ct_element_s8)
-CT_PRODUCT(ct_mma_f16, float, double, 2, ct_element_f16)
-CT_PRODUCT(ct_mma_tf32, float, double, 1, ct_element_tf32)
+CT_PRODUCT(ct_mma_s8, int, long long, 4, ct_element_s8, ct_element_s8)
+CT_PRODUCT(ct_mma_s8_u8, int, long long, 4, ct_element_s8, ct_element_u8)
+CT_PRODUCT(ct_mma_u8_s8, int, long long, 4, ct_element_u8, ct_element_s8)
+CT_PRODUCT(ct_mma_u8, int, long long, 4, ct_element_u8, ct_element_u8)
+CT_PRODUCT(ct_mma_f16, float, double, 2, ct_element_f16, ct_element_f16)
+CT_PRODUCT(ct_mma_tf32, float, double, 1, ct_element_tf32, ct_element_tf32)
 
 /* ---- ldmatrix ---- */
 

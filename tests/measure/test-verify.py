@@ -73,6 +73,16 @@ class Verify(graphs.GraphTest):
         self.assertIn("filter: (n_taps + 2) u Σ|h| |x|", report)
         self.assertIn("bits: nothing", report)
 
+    def test_precision(self):
+        """Larger errors that a parameter allows are in the bound."""
+        split = {"variant": "split-cuda"} if BACKEND == "cuda" else {}
+        report = self.agree(self.write({
+            "sky": {**SKY, "type": "cf32"},
+            "visibilities": {"stage": "correlate", "from": "sky", "integration": 300,
+                             "precision": "split", **split},
+        }), "--backend", BACKEND)
+        self.assertIn("(22·64 + T/64) u Σ|x||y| with `precision: split`", report)
+
     def test_types(self):
         """Whole streams of every type, in different orders."""
         for type_ in ("ci4", "ci8", "ci16", "ci32", "ci64", "cf16", "cf64", "u8", "i16", "f32"):
