@@ -320,11 +320,12 @@ fits_fold(const CtAttachment *self, const CtNode *nodes)
     gboolean fits = sum->kind == CT_FOOTPRINT_SUM && sum->offset == 0;
     for (guint k = 0; k < n_windows; k++) {
         const CtFootprint *windows = &nodes[k].footprint;
-        fits &= windows->kind == CT_FOOTPRINT_WINDOW && windows->lanes == CT_LANES_ALL;
+        fits &= windows->kind == CT_FOOTPRINT_WINDOW;
         bytes *= (gdouble)windows->hop;
     }
     for (guint i = 1; i < nodes[0].n_inputs; i++)
-        fits &= nodes[0].inputs[i].type == CT_TYPE_NONE;
+        fits &= nodes[0].inputs[i].type == CT_TYPE_NONE ||
+                (nodes[0].stage->inputs[i].flags & CT_PORT_STATIC) != 0;
     const gsize state_bytes = ct_epilogue_state_bytes(
         self->forms[self->n_attached - 1], &nodes[n_windows], nodes[n_windows - 1].outputs[0].type);
     return fits && state_bytes > 0 && bytes <= MOST_HOP_BYTES &&
