@@ -55,9 +55,9 @@ prepare_one(const CtAttachment *of, CtPrepare *prepare, gboolean checks, Prepare
     for (guint k = 0; k < of->n_own; k++)
         if (prepare->nodes[k].stage->counters)
             n_counters += g_strv_length((char **)prepare->nodes[k].stage->counters);
-    prepared->epilogue =
-        ct_epilogue_new(of->forms, attached, of->n_attached, attached[-1].outputs[0].type,
-                        n_counters, checks, of->folds, &prepare->outputs[0], error);
+    prepared->epilogue = ct_epilogue_new(of->forms, attached, of->n_attached,
+                                         attached[-1].outputs[0].type, n_counters, checks,
+                                         of->folds, prepare->device, &prepare->outputs[0], error);
     if (!prepared->epilogue)
         return FALSE;
     CtPrepare own = *prepare;

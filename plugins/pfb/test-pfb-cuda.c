@@ -230,6 +230,7 @@ test_epilogues(void)
         {"quantise", "{ type: ci8 }"},   {"power", "{ }", "integrate", "{ length: 64 }"},
         {"quantise", "{ type: ci4 }"},   {"power", "{ }"},
         {"integrate", "{ length: 65 }"}, {"power", "{ }", "integrate", "{ length: 1000 }"},
+        {"gains", "{ gain: 2 }"},
     };
     static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32},
                                       {64, 20}, {512, 2}, {64, 3},   {16, 17}};
