@@ -22,7 +22,7 @@ struct Fold {
     __device__ void
     add(CtState &state, READ element) const
     {
-        epilogue.add(state, {}, 0, element);
+        epilogue.add(state, {}, {}, 0, element);
     }
     __device__ void
     merge(CtState &state, const CtState &other) const

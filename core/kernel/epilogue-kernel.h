@@ -5,6 +5,15 @@
 
 #include "cornerturn/kernel.h"
 
+/* An element of a sample of the output, for epilogues that have no table. */
+struct CtNoElement {
+    __device__ CtNoElement
+    operator+(int32) const
+    {
+        return {};
+    }
+};
+
 #ifdef CT_EPILOGUE
 #include "cornerturn/epilogue.h"
 #else
@@ -15,8 +24,14 @@ struct CtEpilogueSettings {
 template <typename Made> using CtStored = Made;
 
 struct CtEpilogue {
+    typedef CtNoElement Element;
     __device__ explicit CtEpilogue(const CtEpilogueSettings &)
     {
+    }
+    __device__ Element
+    element(const void *) const
+    {
+        return {};
     }
     template <typename Made>
     __device__ Made
@@ -26,7 +41,7 @@ struct CtEpilogue {
     }
     template <typename Made>
     __device__ void
-    store(void *to, Made made)
+    store(void *to, Made made, Element = {})
     {
         *(Made *)to = make(to, made);
     }

@@ -21,18 +21,19 @@ typedef struct {
 } CtAttachment;
 
 /* The epilogue of the stages of `nodes`, whose forms are `forms`, behind a kernel that makes
- * elements of type `made`; `n_counters` counters of other stages come before theirs. `out` is the
- * output that is stored. One that `checks`, for firings with invalid samples, counts in valid ones
- * alone, and folds these alone. The other one does not look. With `folds` the last stage is a
- * fold. */
+ * elements of type `made`, on a device; `n_counters` counters of other stages come before theirs.
+ * `out` is the output that is stored. One that `checks`, for firings with invalid samples, counts
+ * in valid ones alone, and folds these alone. The other one does not look. With `folds` the last
+ * stage is a fold. */
 CtEpilogue *ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes,
                             CtType made, guint n_counters, gboolean checks, gboolean folds,
-                            const CtBinding *out, GError **error);
+                            CtDevice *device, const CtBinding *out, GError **error);
 /* Whether a stage counts or folds. */
 gboolean ct_epilogue_minds(const CtEpilogue *epilogue);
 void ct_epilogue_free(CtEpilogue *epilogue);
-/* Whether the form is a map or a conversion for this node, of elements of type `made`. */
-gboolean ct_epilogue_takes(const CtForm *form, const CtNode *node, CtType made);
+/* Whether the form is a map, or with `tables` one with a table, or a conversion for this node, of
+ * elements of type `made`. */
+gboolean ct_epilogue_takes(const CtForm *form, const CtNode *node, CtType made, gboolean tables);
 /* The bytes of the state of a form that is a fold for this node; 0: it is none. */
 gsize ct_epilogue_state_bytes(const CtForm *form, const CtNode *node, CtType made);
 

@@ -55,9 +55,10 @@ prepare_one(const CtAttachment *of, CtPrepare *prepare, gboolean checks, Prepare
     for (guint k = 0; k < of->n_own; k++)
         if (prepare->nodes[k].stage->counters)
             n_counters += g_strv_length((char **)prepare->nodes[k].stage->counters);
-    prepared->epilogue =
-        ct_epilogue_new(of->forms, attached, of->n_attached, attached[0].inputs[0].type, n_counters,
-                        checks, of->folds, &prepare->outputs[0], error);
+    prepared->epilogue = ct_epilogue_new(
+        of->forms, attached, of->n_attached,
+        of->n_own == 0 ? ct_layout_type(&prepare->inputs[0].layout) : attached[0].inputs[0].type,
+        n_counters, checks, of->folds, prepare->device, &prepare->outputs[0], error);
     if (!prepared->epilogue)
         return FALSE;
     CtPrepare own = *prepare;
@@ -158,7 +159,7 @@ prepare_fold(CtPrepare *prepare, gpointer *state, GError **error)
     CtPrepare own = *prepare;
     own.epilogue = ct_epilogue_new(of->forms, prepare->nodes, of->n_attached,
                                    ct_layout_type(&prepare->inputs[0].layout), 0, FALSE, TRUE,
-                                   &prepare->outputs[0], error);
+                                   prepare->device, &prepare->outputs[0], error);
     if (!own.epilogue)
         return FALSE;
     own.variant = of->engine;
@@ -373,11 +374,12 @@ fits_fold(const CtAttachment *self, const CtNode *nodes)
     gboolean fits = sum->kind == CT_FOOTPRINT_SUM && sum->offset == 0;
     for (guint k = 0; k < n_windows; k++) {
         const CtFootprint *windows = &nodes[k].footprint;
-        fits &= windows->kind == CT_FOOTPRINT_WINDOW && windows->lanes == CT_LANES_ALL;
+        fits &= windows->kind == CT_FOOTPRINT_WINDOW;
         bytes *= (gdouble)windows->hop;
     }
     for (guint i = 1; i < nodes[0].n_inputs; i++)
-        fits &= nodes[0].inputs[i].type == CT_TYPE_NONE;
+        fits &= nodes[0].inputs[i].type == CT_TYPE_NONE ||
+                (nodes[0].stage->inputs[i].flags & CT_PORT_STATIC) != 0;
     const gsize state_bytes = ct_epilogue_state_bytes(
         self->forms[self->n_attached - 1], &nodes[n_windows], nodes[n_windows - 1].outputs[0].type);
     return fits && state_bytes > 0 && bytes <= MOST_HOP_BYTES &&
@@ -393,8 +395,8 @@ has_live_parameters(const CtStage *stage)
     return has;
 }
 
-/* Whether the kernel of the fold at the end can have the maps before it. A change of parameters
- * would begin with another state, without the sum so far. */
+/* Whether the kernel of the fold at the end can have the maps before it, which have no tables. A
+ * change of parameters would begin with another state, without the sum so far. */
 static gboolean
 fits_chain(const CtAttachment *self, const CtNode *nodes)
 {
@@ -416,7 +418,7 @@ ct_epilogue_variant_fits(const CtVariant *variant, const CtNode *nodes)
     const gboolean ends = variant->prepare == prepare_fold;
     for (guint k = 0; k + (self->folds || ends ? 1 : 0) < self->n_attached; k++) {
         const CtNode *node = &nodes[self->n_own + k];
-        if (!ct_epilogue_takes(self->forms[k], node, node->inputs[0].type))
+        if (!ct_epilogue_takes(self->forms[k], node, node->inputs[0].type, !ends))
             return FALSE;
     }
     return ends ? fits_chain(self, nodes) : !self->folds || fits_fold(self, nodes);

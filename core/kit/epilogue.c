@@ -18,19 +18,32 @@ typedef struct {
                      */
     gsize counter;
     guint n_before; /* counters of stages before it */
+    gpointer table; /* on the device; its address comes behind that of the counter */
 } Attached;
 
 typedef struct {
     CtEpilogue epilogue; /* its text and its headers are owned */
+    CtDevice *device;
     guint n;
-    Attached *attached;          /* [n] */
-    guint8 *argument;            /* begins with the address of the validity, if it `checks` */
-    gboolean minds;              /* a stage counts or folds */
-    CtFolded folded;             /* by the next firing */
-    CtEpilogueValidity validity; /* steps of the axes in the order of the layout */
+    Attached *attached; /* [n] */
+    guint8 *argument;   /* begins with the address of the validity, if it `checks` */
+    gsize index;        /* the offset of that of elements in the argument, if a stage has a table */
+    gboolean minds;     /* a stage counts or folds */
+    gboolean has_tables;
+    CtFolded folded; /* by the next firing */
+    CtLayout order;  /* of the elements of a sample: that of the output */
+    /* Steps of the output's axes, in the order of its layout, in its packed validity, but for the
+     * factor of lanes, the number of samples, and in tables. The validity's of time is negative. */
+    gint64 validity_steps[CT_MAX_AXES], element_steps[CT_MAX_AXES];
 } Own;
 
 /* ---- the stages ---- */
+
+static gboolean
+has_table(const CtFormState *form)
+{
+    return form->kernel && form->kernel->kind == CT_FORM_TABLE;
+}
 
 /* Chooses the kernel of a node; there may be none, for a conversion. */
 static gboolean
@@ -40,17 +53,24 @@ choose(CtFormState *form, const CtForm *of, const CtNode *node, CtType made, gbo
     form->form = of;
     form->boxes.in_type = made;
     form->boxes.out_type = node->outputs[0].type;
+    const guint kinds = folds ? CT_FORM_FOLDS : 1u << CT_FORM_MAP | 1u << CT_FORM_TABLE;
     return ct_form_choose(of, node, &form->choice, error) &&
            ct_form_check(of, &form->choice, error) &&
            ((!form->choice.kernel && !folds) ||
-            ct_form_bind(form, CT_ISA_BASELINE, folds ? CT_FORM_FOLDS : 1u << CT_FORM_MAP, error));
+            ct_form_bind(form, CT_ISA_BASELINE, kinds, error)) &&
+           (!has_table(form) ||
+            ct_form_check_own_table(form, &node->inputs[0], &node->outputs[0], error));
 }
 
 gboolean
-ct_epilogue_takes(const CtForm *form, const CtNode *node, CtType made)
+ct_epilogue_takes(const CtForm *form, const CtNode *node, CtType made, gboolean tables)
 {
     CtFormState state = {0};
-    const gboolean good = choose(&state, form, node, made, FALSE, NULL);
+    for (guint i = 1; i < node->n_inputs; i++)
+        if (node->inputs[i].type != CT_TYPE_NONE)
+            return FALSE;
+    const gboolean good =
+        choose(&state, form, node, made, FALSE, NULL) && (tables || !has_table(&state));
     ct_form_clear(&state);
     return good;
 }
@@ -94,6 +114,8 @@ add_settings(GString *text, const Own *self)
     g_string_append(text, "struct CtEpilogueSettings {\n");
     if (self->epilogue.checks)
         g_string_append(text, "const CtEpilogueValidity *validity;\n");
+    if (self->has_tables)
+        g_string_append_printf(text, "alignas(%d) CtEpilogueIndex index;\n", ALIGNMENT);
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel)
             g_string_append_printf(text, "alignas(%d) ct_epilogue_%u::%s_epilogue stage%u;\n",
@@ -118,8 +140,8 @@ add_statements(GString *text, const Own *self)
         const char *type = ct_kernel_type((gint)form->boxes.out_type);
         if (form->kernel)
             g_string_append_printf(text,
-                                   "const auto x%u = settings.stage%u.make<%s>(x%u, now[%u]);\n",
-                                   k + 1, k, type, k, k);
+                                   "const auto x%u = settings.stage%u.make<%s>(x%u, now[%u]%s);\n",
+                                   k + 1, k, type, k, k, has_table(form) ? ", at" : "");
         else
             g_string_append_printf(
                 text, "const auto x%u = ct_convert<%s>(ct_epilogue_made(x%u));\n", k + 1, type, k);
@@ -135,6 +157,19 @@ add_counts(GString *text, const Own *self)
             g_string_append_printf(text, "counts[%u] += now[%u];\n", k, k);
 }
 
+/* Numbers of elements, where tables have entries for them. */
+static void
+add_elements(GString *text, const Own *self)
+{
+    g_string_append_printf(
+        text,
+        "typedef %s Element;\n"
+        "__device__ __forceinline__ Element element([[maybe_unused]] const void *to) const\n"
+        "{\nreturn %s;\n}\n",
+        self->has_tables ? "uint32" : "CtNoElement",
+        self->has_tables ? "(uint32)ct_epilogue_index(settings.index, to)" : "{}");
+}
+
 /* Making elements as they are stored, and storing them. */
 static void
 add_store(GString *text, const Own *self, const char *stored)
@@ -142,7 +177,8 @@ add_store(GString *text, const Own *self, const char *stored)
     g_string_append_printf(text,
                            "template <typename Made>\n"
                            "__device__ __forceinline__ %s\n"
-                           "make([[maybe_unused]] const void *to, Made x0)\n"
+                           "make([[maybe_unused]] const void *to, Made x0,\n"
+                           "[[maybe_unused]] Element at)\n"
                            "{\n",
                            stored);
     add_statements(text, self);
@@ -150,13 +186,20 @@ add_store(GString *text, const Own *self, const char *stored)
         g_string_append_printf(
             text, "if (!ct_epilogue_is_valid(settings.validity, to)) return x%u;\n", self->n);
     add_counts(text, self);
-    g_string_append_printf(text,
-                           "return x%u;\n"
-                           "}\n"
-                           "template <typename Made>\n"
-                           "__device__ __forceinline__ void store(void *to, Made made)\n"
-                           "{\n*(%s *)to = make(to, made);\n}\n",
-                           self->n, stored);
+    g_string_append_printf(
+        text,
+        "return x%u;\n"
+        "}\n"
+        "template <typename Made>\n"
+        "__device__ __forceinline__ %s make(const void *to, Made made)\n"
+        "{\nreturn make(to, made, element(to));\n}\n"
+        "template <typename Made>\n"
+        "__device__ __forceinline__ void store(void *to, Made made, Element at)\n"
+        "{\n*(%s *)to = make(to, made, at);\n}\n"
+        "template <typename Made>\n"
+        "__device__ __forceinline__ void store(void *to, Made made)\n"
+        "{\nstore(to, made, element(to));\n}\n",
+        self->n, stored, stored);
 }
 
 /* The lanes of a fold. If the epilogue checks, they know which samples of a hop are valid. */
@@ -166,7 +209,8 @@ add_lanes(GString *text, const Own *self)
     static const char checking[] = "struct Lane { const uint8 *valid; };\n"
                                    "__device__ __forceinline__ Lane lane(const void *to) const\n"
                                    "{\n"
-                                   "const int64 at = ct_epilogue_index(settings.validity, to);\n"
+                                   "const int64 at =\n"
+                                   "ct_epilogue_index(settings.validity->index, to);\n"
                                    "return {settings.validity->validity + at * CT_EPILOGUE_HOP};\n"
                                    "}\n";
     static const char plain[] = "struct Lane {};\n"
@@ -190,7 +234,7 @@ add_fold(GString *text, const Own *self, const char *stored)
         "{\nsettings.stage%u.merge(state, other);\n}\n"
         "template <typename Made>\n"
         "__device__ __forceinline__ void\n"
-        "add(State &state, const Lane &lane, int32 t, Made x0)\n"
+        "add(State &state, const Lane &lane, [[maybe_unused]] Element at, int32 t, Made x0)\n"
         "{\n%s",
         last, self->attached[last].form.kernel->name, last, last,
         self->epilogue.checks ? "if (!lane.valid[t]) return;\n" : "");
@@ -207,7 +251,7 @@ add_fold(GString *text, const Own *self, const char *stored)
                            "}\n",
                            self->epilogue.checks
                                ? "n = settings.validity->counts[ct_epilogue_index("
-                                 "settings.validity, to)];\n"
+                                 "settings.validity->index, to)];\n"
                                : "",
                            stored, last, stored);
 }
@@ -236,6 +280,7 @@ write_text(const Own *self)
                            "__device__ explicit CtEpilogue(const CtEpilogueSettings &own)\n"
                            ": settings(own), counts{} {}\n",
                            stored, self->n);
+    add_elements(text, self);
     (self->epilogue.hop > 0 ? add_fold : add_store)(text, self, stored);
     g_string_append(text, "__device__ void end()\n{\n");
     for (guint k = 0; k < self->n; k++)
@@ -276,39 +321,91 @@ round_up(gsize bytes, gsize to)
 static void
 lay_out(Own *self)
 {
-    gsize bytes = self->epilogue.checks ? ALIGNMENT : 0;
+    self->index = self->epilogue.checks ? ALIGNMENT : 0;
+    gsize bytes = self->index;
+    if (self->has_tables)
+        bytes += round_up(sizeof(CtEpilogueIndex), ALIGNMENT);
     for (guint k = 0; k < self->n; k++) {
         Attached *attached = &self->attached[k];
         if (!attached->form.kernel)
             continue;
         attached->settings = bytes;
         attached->counter = bytes + round_up(attached->form.choice.settings_bytes, sizeof(guint64));
-        bytes = round_up(attached->counter + sizeof(guint64), ALIGNMENT);
+        bytes = attached->counter + sizeof(guint64);
+        bytes = round_up(bytes + (attached->table ? sizeof(gpointer) : 0), ALIGNMENT);
     }
     self->argument = g_malloc0(MAX(bytes, ALIGNMENT));
-    for (guint k = 0; k < self->n; k++)
-        if (self->attached[k].form.kernel)
-            memcpy(self->argument + self->attached[k].settings,
-                   self->attached[k].form.choice.settings.bytes,
-                   self->attached[k].form.choice.settings_bytes);
+    for (guint k = 0; k < self->n; k++) {
+        const Attached *attached = &self->attached[k];
+        if (!attached->form.kernel)
+            continue;
+        memcpy(self->argument + attached->settings, attached->form.choice.settings.bytes,
+               attached->form.choice.settings_bytes);
+        if (attached->table)
+            memcpy(self->argument + attached->counter + sizeof(guint64), &attached->table,
+                   sizeof attached->table);
+    }
 }
 
-/* The steps of the output's axes in its packed validity, but for the factor of lanes, the number of
- * samples; the step of time is negative. */
+/* The order of the elements of a sample. */
+static void
+find_order(Own *self, const CtBinding *out)
+{
+    for (guint a = 0; a < out->layout.n_axes; a++) {
+        const CtLayoutAxis *axis = &out->layout.axes[a];
+        if (axis->count == 0 && axis->name != ct_axis_name("time") &&
+            ct_stream_axis(out->stream, axis->name) >= 0)
+            self->order.axes[self->order.n_axes++] = *axis;
+    }
+}
+
+/* The step of an axis in the order of the elements; 0: it is not among them. */
+static gint64
+element_step(const CtLayout *order, const CtStream *stream, const char *name)
+{
+    gint64 step = 1;
+    for (guint a = order->n_axes; a-- > 0; step *= ct_stream_length(stream, order->axes[a].name))
+        if (order->axes[a].name == name)
+            return step;
+    return 0;
+}
+
 static void
 find_steps(Own *self, const CtBinding *out)
 {
-    CtEpilogueValidity *validity = &self->validity;
     const CtLayout *layout = &out->layout;
-    validity->n_axes = layout->n_axes;
+    find_order(self, out);
     for (guint a = 0; a < layout->n_axes; a++) {
         const char *name = layout->axes[a].name;
         const gint inner = ct_layout_block_axis(layout, name);
         const gint64 count = inner >= 0 && inner != (gint)a ? layout->axes[inner].count : 1;
         const gboolean is_time = name == ct_axis_name("time");
-        validity->axes[a].validity =
-            count * (is_time ? -1 : ct_stream_lane_step(out->stream, name));
+        self->validity_steps[a] = count * (is_time ? -1 : ct_stream_lane_step(out->stream, name));
+        self->element_steps[a] = count * element_step(&self->order, out->stream, name);
     }
+}
+
+/* Sends the tables, with an entry for each element of a sample. */
+static gboolean
+send_tables(Own *self, const CtBinding *out, GError **error)
+{
+    const CtBinding elements = {.stream = out->stream, .layout = self->order};
+    const CtPrepare prepare = {.inputs = &elements};
+    for (guint k = 0; k < self->n; k++) {
+        Attached *attached = &self->attached[k];
+        gint64 n;
+        if (!has_table(&attached->form))
+            continue;
+        g_autofree guint8 *entries = ct_form_expand(&attached->form, &prepare, 1, &n, error);
+        const gsize bytes = (gsize)ct_type_info(attached->form.kernel->w)->bytes;
+        if (entries)
+            attached->table = ct_device_alloc(self->device, (gsize)n * bytes,
+                                              attached->form.choice.kernel, error);
+        if (!attached->table ||
+            !ct_device_upload(self->device, attached->table, entries, (gsize)n * bytes, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* Sends the validity of the samples that are folded, and their counts. */
@@ -325,24 +422,36 @@ send_folded(const Own *self, gint64 n_samples, CtEpilogueValidity *to, CtQueue *
     return to->counts != NULL;
 }
 
-/* Sends the validity of this block, whose axes are sorted by their strides. */
+/* The index of this block's elements in an array in which the axes of the layout have these steps;
+ * they are sorted by their strides. */
+static void
+find_index(CtEpilogueIndex *index, const CtBlock *out, const gint64 *steps)
+{
+    index->first = out->data;
+    index->n_axes = out->n_axes;
+    for (guint a = 0; a < out->n_axes; a++) {
+        guint i = a;
+        for (; i > 0 && index->axes[i - 1].stride < out->stride[a]; i--)
+            index->axes[i] = index->axes[i - 1];
+        index->axes[i].stride = out->stride[a];
+        index->axes[i].inverse = 1 / (gdouble)out->stride[a];
+        index->axes[i].step = steps[a];
+    }
+}
+
+/* Sends the validity of this block. */
 static gboolean
 send_validity(const Own *self, const CtBlock *out, CtQueue *queue, GError **error)
 {
-    CtEpilogueValidity sorted = {
-        .validity = out->validity_on_device, .first = out->data, .n_axes = out->n_axes};
-    if (self->epilogue.hop > 0 && !send_folded(self, out->n_samples, &sorted, queue, error))
+    CtEpilogueValidity validity = {.validity = out->validity_on_device};
+    if (self->epilogue.hop > 0 && !send_folded(self, out->n_samples, &validity, queue, error))
         return FALSE;
+    find_index(&validity.index, out, self->validity_steps);
     for (guint a = 0; a < out->n_axes; a++) {
-        const gint64 step = self->validity.axes[a].validity;
-        guint i = a;
-        for (; i > 0 && sorted.axes[i - 1].stride < out->stride[a]; i--)
-            sorted.axes[i] = sorted.axes[i - 1];
-        sorted.axes[i].stride = out->stride[a];
-        sorted.axes[i].inverse = 1 / (gdouble)out->stride[a];
-        sorted.axes[i].validity = step < 0 ? -step : step * out->n_samples;
+        const gint64 step = validity.index.axes[a].step;
+        validity.index.axes[a].step = step < 0 ? -step : step * out->n_samples;
     }
-    const gpointer sent = ct_queue_upload(queue, &sorted, sizeof sorted, error);
+    const gpointer sent = ct_queue_upload(queue, &validity, sizeof validity, error);
     memcpy(self->argument, &sent, sizeof sent);
     return sent != NULL;
 }
@@ -359,6 +468,11 @@ ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work, GError **error)
         const guint64 *counter = work->counters + attached->n_before;
         if (attached->form.kernel)
             memcpy(self->argument + attached->counter, &counter, sizeof counter);
+    }
+    if (self->has_tables) {
+        CtEpilogueIndex index = {0};
+        find_index(&index, &work->outputs[0], self->element_steps);
+        memcpy(self->argument + self->index, &index, sizeof index);
     }
     return !self->epilogue.checks || send_validity(self, &work->outputs[0], work->queue, error)
                ? self->argument
@@ -395,8 +509,10 @@ ct_epilogue_free(CtEpilogue *epilogue)
     Own *self = (Own *)epilogue;
     if (!self)
         return;
-    for (guint k = 0; k < self->n; k++)
+    for (guint k = 0; k < self->n; k++) {
         ct_form_clear(&self->attached[k].form);
+        ct_device_free(self->device, self->attached[k].table);
+    }
     g_free(self->attached);
     g_free(self->argument);
     g_free((char *)self->epilogue.text);
@@ -406,10 +522,11 @@ ct_epilogue_free(CtEpilogue *epilogue)
 
 CtEpilogue *
 ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, CtType made,
-                guint n_counters, gboolean checks, gboolean folds, const CtBinding *out,
-                GError **error)
+                guint n_counters, gboolean checks, gboolean folds, CtDevice *device,
+                const CtBinding *out, GError **error)
 {
     Own *self = g_new0(Own, 1);
+    self->device = device;
     self->n = n_nodes;
     self->attached = g_new0(Attached, n_nodes);
     for (guint k = 0; k < n_nodes; k++) {
@@ -420,6 +537,7 @@ ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, 
             ct_epilogue_free(&self->epilogue);
             return NULL;
         }
+        self->has_tables |= has_table(form);
         self->minds |= is_fold || (form->kernel && form->kernel->n_counters > 0);
         self->attached[k].n_before = n_counters;
         n_counters += stage->counters ? g_strv_length((char **)stage->counters) : 0;
@@ -431,8 +549,12 @@ ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, 
         self->epilogue.state_bytes = fold->kernel->fold->state_bytes;
     }
     self->epilogue.checks = checks && self->minds;
-    lay_out(self);
     find_steps(self, out);
+    if (!send_tables(self, out, error)) {
+        ct_epilogue_free(&self->epilogue);
+        return NULL;
+    }
+    lay_out(self);
     self->epilogue.text = write_text(self);
     self->epilogue.headers = (const char *const *)list_headers(self);
     return &self->epilogue;

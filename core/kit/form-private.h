@@ -80,6 +80,10 @@ gint64 ct_form_axis_length(const CtStream *in, const CtStream *out, const char *
 gboolean ct_form_check_table(const char *plugin, const CtFormTable *table, const CtStream *in,
                              const CtStream *out, GError **error);
 
+/* Refuses the table of a kernel that does not fit the streams or the kernel. */
+gboolean ct_form_check_own_table(const CtFormState *self, const CtStream *in, const CtStream *out,
+                                 GError **error);
+
 /* Frees what a choice has. */
 void ct_form_choice_clear(CtFormChoice *choice);
 

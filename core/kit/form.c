@@ -239,9 +239,9 @@ ct_form_check_table(const char *plugin, const CtFormTable *table, const CtStream
     return TRUE;
 }
 
-/* Refuses the table of a kernel that does not fit the stream or the kernel. */
-static gboolean
-check_table(const CtFormState *self, const CtStream *in, const CtStream *out, GError **error)
+gboolean
+ct_form_check_own_table(const CtFormState *self, const CtStream *in, const CtStream *out,
+                        GError **error)
 {
     const CtFormTable *table = &self->choice.table;
     const CtType w = self->kernel->w;
@@ -368,7 +368,8 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_it
     self->boxes.in_type = read;
     if (!bound)
         return FALSE;
-    if (self->kernel->kind == CT_FORM_TABLE && !check_table(self, in->stream, out->stream, error))
+    if (self->kernel->kind == CT_FORM_TABLE &&
+        !ct_form_check_own_table(self, in->stream, out->stream, error))
         return FALSE;
     if (self->kernel->kind == CT_FORM_GROUP && !init_group(self, in, out, error))
         return FALSE;

@@ -115,6 +115,8 @@ connect(CtRunNode *node, guint index, CtRing *const *rings, GError **error)
             };
         }
         longest = MAX(longest, ring->history + ring->capacity);
+        /* Of windows that are summed in one firing. */
+        longest = MAX(longest, 2 * plan->input_bindings[i].max_samples);
     }
     relate_clocks(node);
     for (guint o = 0; o < plan->n_outputs; o++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernels of the beamformer on matrix units share this: the tile of a block, voltages of 8
- * bits, rows of weights, and the store of the sums.
+ * bits, rows of weights, and what becomes of the sums.
  *
  * Compiled with
  *   WEIGHTS_AS IS_NIBBLES  how weights are quantised; 1: voltages are ci4
@@ -11,7 +11,8 @@
  *   X_ALONG             1: columns are contiguous, otherwise stations
  *   Y_PAIRS             1: two sums may be stored at once
  *   TILE_BEAMS TILE_COLUMNS DEPTH  the tile, and the stations of a slab
- *   WARP_BEAMS WARP_COLUMNS  the part of a warp */
+ *   WARP_BEAMS WARP_COLUMNS  the part of a warp
+ *   CELL                times that a warp folds together, if the epilogue folds; otherwise 0 */
 #pragma once
 
 #include "beamform-quantise.h"
@@ -28,7 +29,7 @@ static constexpr bool is_integer = WEIGHTS_AS == BEAMFORM_CI8;
 /* Polarisations lie apart in shared memory if they have weights of their own, or if stations are
  * contiguous: then a thread has both of a beam and time all the same. */
 static constexpr bool is_split = N_POLS == 2 && (POL_WEIGHTS || !X_ALONG);
-static constexpr int tile_times = TILE_COLUMNS / N_POLS;
+static constexpr int tile_times = TILE_COLUMNS / N_POLS, warp_times = WARP_COLUMNS / N_POLS;
 static constexpr int beam_tiles = ROWS / TILE_BEAMS;
 static constexpr int n_slabs = (N_STATIONS + DEPTH - 1) / DEPTH;
 static constexpr int weight_pols = POL_WEIGHTS ? 2 : 1;
@@ -150,8 +151,69 @@ expand(const Vector &raw)
 #endif
 }
 
+/* ---- the tile of a block ---- */
+
+/* Tiles are counted [element of the axes that pass through][tile of columns][tile of beams]. */
+struct Tile {
+    int first_beam, first_time;
+    int element;
+    int64 x, y, set; /* of the element: bytes, and the set of weights */
+};
+
+__device__ inline Tile
+find_tile(int block, int n_tiles, const Strides &strides)
+{
+    constexpr int lengths[N_AXES + 1] = {LENGTHS};
+    const int rest = block / beam_tiles;
+    int element = rest / n_tiles;
+    Tile tile = {block % beam_tiles * TILE_BEAMS, rest % n_tiles * tile_times, element, 0, 0, 0};
+#pragma unroll
+    for (int a = 0; a < N_AXES; a++) {
+        const int i = element % lengths[a];
+        element /= lengths[a];
+        tile.x += i * strides.x[a];
+        tile.y += i * strides.y[a];
+        tile.set += i * strides.w[a];
+    }
+    return tile;
+}
+
+__device__ constexpr int
+count_elements()
+{
+    constexpr int lengths[N_AXES + 1] = {LENGTHS};
+    int n = 1;
+    for (int a = 0; a < N_AXES; a++)
+        n *= lengths[a];
+    return n;
+}
+
+static constexpr int n_elements = count_elements();
+
 /* ---- beams ---- */
 
+/* The time of a thread's sum i of fragment f of the columns; of the first fragment of its
+ * polarisation if these lie apart. */
+__device__ inline int
+time_of_sum(int f, int i)
+{
+    const int thread = (int)threadIdx.x % 4;
+    return is_split && !X_ALONG ? f * 8 + 4 * i + thread
+                                : (f * 8 + 2 * thread + i) / (is_split ? 1 : N_POLS);
+}
+
+/* The sum of a beam, with its scale. */
+__device__ inline ct_cf32
+scaled(const Sum (&sums)[4], int i, float scale)
+{
+    /* The first product is exact. */
+    constexpr float unit = IS_NIBBLES ? 1.0f / 16 : 1;
+    return {(float)sums[i] * unit * scale, (float)sums[i + 2] * unit * scale};
+}
+
+#if CELL
+#include "beamform-fold.h"
+#else
 /* Two sums that are stored at once. */
 struct alignas(16) Pair {
     ct_cf32 a, b;
@@ -163,17 +225,10 @@ struct Beams {
     int64 time, beam;
     CtEpilogue &epilogue;
 
-    __device__ static ct_cf32
-    scaled(const Sum (&sums)[4], int i, float scale)
-    {
-        /* The first product is exact. */
-        constexpr float unit = IS_NIBBLES ? 1.0f / 16 : 1;
-        return {(float)sums[i] * unit * scale, (float)sums[i + 2] * unit * scale};
-    }
     /* Stores two neighbours: polarisations of time t, or times t and t + 1. */
     template <bool is_whole>
     __device__ void
-    put(uint8 *row, int t, const ct_cf32 &a, const ct_cf32 &b)
+    put(uint8 *row, int t, CtEpilogue::Element element, const ct_cf32 &a, const ct_cf32 &b)
     {
         uint8 *first = row + t * time;
         const int64 apart = N_POLS == 2 ? (int64)sizeof(CtStored<ct_cf32>) : time;
@@ -187,17 +242,17 @@ struct Beams {
         int left = n_times - t;
         ct_keep(left);
         if (is_whole || left > 0)
-            epilogue.store(first, a);
+            epilogue.store(first, a, element);
         if (is_whole || left > 2 - N_POLS)
-            epilogue.store(first + apart, b);
+            epilogue.store(first + apart, b, element + (N_POLS - 1));
     }
     /* The sums of a beam. */
     template <bool is_whole>
     __device__ void
     put_beam(const Sum (&sums)[n_b][4], int b, const float *scales)
     {
-        const int thread = (int)threadIdx.x % 4;
         uint8 *row = to + b * beam;
+        const CtEpilogue::Element element = epilogue.element(row);
         const float scale = scales[b];
         const float other = POL_WEIGHTS ? scales[(int64)POL_SETS * ROWS + b] : scale;
         if (is_split) {
@@ -205,12 +260,12 @@ struct Beams {
             for (int f = 0; f < n_b / 2; f++)
 #pragma unroll
                 for (int i = 0; i < 2; i++)
-                    put<is_whole>(row, f * 8 + (X_ALONG ? 2 * thread + i : 4 * i + thread),
-                                  scaled(sums[f], i, scale), scaled(sums[f + n_b / 2], i, other));
+                    put<is_whole>(row, time_of_sum(f, i), element, scaled(sums[f], i, scale),
+                                  scaled(sums[f + n_b / 2], i, other));
         } else {
 #pragma unroll
             for (int f = 0; f < n_b; f++)
-                put<is_whole>(row, (f * 8 + 2 * thread) / N_POLS, scaled(sums[f], 0, scale),
+                put<is_whole>(row, time_of_sum(f, 0), element, scaled(sums[f], 0, scale),
                               scaled(sums[f], 1, scale));
         }
     }
@@ -227,28 +282,45 @@ struct Beams {
     }
 };
 
-/* ---- the tile of a block ---- */
+#endif
 
-/* Tiles are counted [element of the axes that pass through][tile of columns][tile of beams]. */
-struct Tile {
-    int first_beam, first_time;
-    int64 x, y, set; /* of the element: bytes, and the set of weights */
+/* The output of a firing. */
+struct Output {
+    uint8 *y;
+    void *states; /* of cells, see beamform-fold.h */
+    const float *scales;
+    int n_times;
+    bool is_wide; /* pairs of sums are aligned */
+    const Strides &strides;
 };
 
-__device__ inline Tile
-find_tile(int block, int n_tiles, const Strides &strides)
+/* Stores the sums of a warp, or folds them: those from these beams and times of a tile on. */
+__device__ inline void
+put(const Output &output, CtEpilogue &epilogue, const Tile &tile, int warp_beam, int warp_time,
+    const Sums &sums)
 {
-    constexpr int lengths[N_AXES + 1] = {LENGTHS};
-    const int rest = block / beam_tiles;
-    int element = rest / n_tiles;
-    Tile tile = {block % beam_tiles * TILE_BEAMS, rest % n_tiles * tile_times, 0, 0, 0};
-#pragma unroll
-    for (int a = 0; a < N_AXES; a++) {
-        const int i = element % lengths[a];
-        element /= lengths[a];
-        tile.x += i * strides.x[a];
-        tile.y += i * strides.y[a];
-        tile.set += i * strides.w[a];
-    }
-    return tile;
+    const Strides &strides = output.strides;
+    const int beam = tile.first_beam + warp_beam, time = tile.first_time + warp_time;
+    const float *scales = output.scales + tile.set * ROWS + beam;
+    uint8 *to = output.y + tile.y + beam * strides.y_beam;
+    const int n_beams = N_BEAMS - beam, n_times = output.n_times - time;
+#if CELL
+    Folds beams = {to,
+                   (State *)output.states + ((int64)tile.element * ROWS + beam) * N_POLS,
+                   n_beams,
+                   n_times,
+                   time / CELL,
+                   strides.y_time,
+                   strides.y_beam,
+                   epilogue};
+    const bool is_whole = n_times >= warp_times && n_beams >= WARP_BEAMS;
+#else
+    Beams beams = {
+        to + time * strides.y_time, n_beams, n_times, strides.y_time, strides.y_beam, epilogue};
+    const bool is_whole = n_times >= warp_times && (!Y_PAIRS || output.is_wide);
+#endif
+    if (is_whole)
+        beams.put_all<true>(sums, scales);
+    else
+        beams.put_all<false>(sums, scales);
 }

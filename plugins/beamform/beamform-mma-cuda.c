@@ -12,6 +12,11 @@
 enum { X_TIME, X_STATION, Y_TIME, Y_BEAM, AXES };
 enum { X_WIDE = 1, Y_WIDE = 2 };
 
+/* Times of a cell, at least: shorter ones take more registers, and memory for their states. */
+#define LEAST_CELL 16
+/* Threads of a block of beamform-merge.cu. */
+#define MERGE_THREADS 256
+
 /* Sums of products of −128 and −127, or of 16 times −8, fit 32 bits. */
 #define MOST_STATIONS 65535
 
@@ -170,7 +175,7 @@ differs(const CtNode *nodes, const gint64 *tuning)
                                   (tile.beams < 2 * problem.n_beams || tile.beams == 16));
 }
 
-/* ---- the variant ---- */
+/* ---- the state ---- */
 
 typedef struct {
     CtDevice *device;
@@ -179,12 +184,16 @@ typedef struct {
     BeamformColumns columns;
     Tile tile;
     CtEpilogue *epilogue; /* NULL: none */
+    gint64 hop, cell; /* times that the epilogue folds, those of a cell of them; 0: it does not */
+    gint64 n_sums;    /* of a sample, with those of beams beyond the last */
     CtKernel *kernel;
+    CtKernel *merge;                              /* of the cells of a hop; NULL: it has one */
     gint64 strides[AXES + 3 * (CT_MAX_AXES + 1)]; /* the kernel's argument for a firing */
 } State;
 
-static CtKernel *
-compile(const State *self, GError **error)
+/* Compiles the kernel, and that which merges cells, if hops have several. */
+static gboolean
+compile(State *self, GError **error)
 {
     const Beamform *beamform = self->beamform;
     const Tile *tile = &self->tile;
@@ -212,24 +221,74 @@ compile(const State *self, GError **error)
         {"DEPTH", tile->depth},
         {"N_BLOCKS", tile->n_blocks},
         {"STAGES", GROUP_STAGES},
+        {"CELL", self->cell},
+        {"MERGE_THREADS", MERGE_THREADS},
     };
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         ct_beamform_define(defines, numbers[i].name, numbers[i].value);
     ct_beamform_define_lengths(defines, beamform);
     g_ptr_array_add(defines, NULL);
-    return ct_kernel_new(self->device,
-                         &(CtKernelSpec){
-                             .name = tile->has_warpgroups ? "beamform_wgmma" : "beamform_mma",
-                             .source = tile->has_warpgroups ? SOURCES "beamform-wgmma.cu"
-                                                            : SOURCES "beamform-mma.cu",
-                             .headers = (const char *const[]){SOURCES "beamform-matrix.h",
-                                                              SOURCES "beamform-quantise.h", NULL},
-                             .defines = (const char *const *)defines->pdata,
-                             .shared_bytes = tile->shared_bytes,
-                             .epilogue = self->epilogue,
-                         },
-                         error);
+    CtKernelSpec kernel = {
+        .name = tile->has_warpgroups ? "beamform_wgmma" : "beamform_mma",
+        .source = tile->has_warpgroups ? SOURCES "beamform-wgmma.cu" : SOURCES "beamform-mma.cu",
+        .headers = (const char *const[]){SOURCES "beamform-fold.h", SOURCES "beamform-matrix.h",
+                                         SOURCES "beamform-quantise.h", NULL},
+        .defines = (const char *const *)defines->pdata,
+        .shared_bytes = tile->shared_bytes,
+        .epilogue = self->epilogue,
+    };
+    self->kernel = ct_kernel_new(self->device, &kernel, error);
+    if (!self->kernel || self->cell == self->hop)
+        return self->kernel != NULL;
+    kernel.name = "beamform_merge";
+    kernel.source = SOURCES "beamform-merge.cu";
+    kernel.shared_bytes = 0;
+    self->merge = ct_kernel_new(self->device, &kernel, error);
+    return self->merge != NULL;
 }
+
+/* ---- folding ---- */
+
+static gboolean
+folds(G_GNUC_UNUSED const CtNode *nodes, gint64 hop, gsize state_bytes)
+{
+    return hop % LEAST_CELL == 0 && state_bytes % sizeof(guint32) == 0;
+}
+
+/* A cell is as long as hop and warp allow. Those of hops that have several are scratch memory. */
+static void
+choose_cell(State *self, CtPrepare *prepare)
+{
+    self->hop = self->epilogue ? self->epilogue->hop : 0;
+    if (self->hop == 0)
+        return;
+    self->cell = self->tile.warp_columns / self->columns.n_pols;
+    while (self->hop % self->cell != 0)
+        self->cell /= 2;
+    self->n_sums = self->columns.n_elements * self->weights.n_rows * self->columns.n_pols;
+    if (self->cell < self->hop)
+        prepare->scratch_bytes =
+            (gsize)(prepare->outputs[0].max_samples * (self->hop / self->cell) * self->n_sums) *
+            self->epilogue->state_bytes;
+}
+
+/* Merges the cells of each hop. */
+static gboolean
+merge(State *self, const CtWork *work, gpointer epilogue, GError **error)
+{
+    gpointer out = work->outputs[0].data;
+    int n_times = (int)work->inputs[0].n_samples;
+    const gint64 n = work->outputs[0].n_samples * self->n_sums;
+    const CtLaunch launch = {
+        .grid = {(guint)ct_beamform_divide_up(n, MERGE_THREADS), 1, 1},
+        .block = {MERGE_THREADS, 1, 1},
+    };
+    return ct_queue_launch(
+        work->queue, self->merge, &launch,
+        (gpointer[]){(gpointer)&work->scratch, &out, &n_times, self->strides, epilogue}, error);
+}
+
+/* ---- the variant ---- */
 
 /* The number of tiles for this many times. */
 static gint64
@@ -261,16 +320,17 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_beamform_weights_init(&self->weights, self->device, beamform, &fragments, error))
         return FALSE;
     ct_beamform_columns(&self->columns, beamform, prepare);
-    if (count_tiles(self, prepare->outputs[0].max_samples) > G_MAXINT) {
+    choose_cell(self, prepare);
+    const gint64 n_times = prepare->outputs[0].max_samples * MAX(self->hop, 1);
+    if (count_tiles(self, n_times) > G_MAXINT) {
         g_set_error(
             error, CT_ERROR, CT_ERROR_SHAPE,
             "wants firings of at most %d tiles of %u × %u sums, but is given %" G_GINT64_FORMAT
             " samples",
-            G_MAXINT, self->tile.beams, self->tile.columns, prepare->outputs[0].max_samples);
+            G_MAXINT, self->tile.beams, self->tile.columns, n_times);
         return FALSE;
     }
-    self->kernel = compile(self, error);
-    return self->kernel != NULL;
+    return compile(self, error);
 }
 
 /* Fills in the strides; returns which sides may move several elements at once. */
@@ -319,22 +379,24 @@ work(gpointer state, const CtWork *work, GError **error)
     if (!epilogue || !ct_beamform_weights_update(&self->weights, work, error))
         return FALSE;
     int wide = find_strides(self, in, out);
-    int n_times = (int)out->n_samples;
+    int n_times = (int)in->n_samples;
     int n_tiles =
-        (int)ct_beamform_divide_up(out->n_samples * self->columns.n_pols, self->tile.columns);
+        (int)ct_beamform_divide_up(in->n_samples * self->columns.n_pols, self->tile.columns);
     gconstpointer x = in->data, y = out->data;
     /* Blocks with warpgroups stay on their multiprocessor. */
     const gint64 most =
         self->tile.has_warpgroups ? ct_device_info(self->device)->n_multiprocessors : G_MAXINT;
     const CtLaunch launch = {
-        .grid = {(guint)MIN(count_tiles(self, out->n_samples), most), 1, 1},
+        .grid = {(guint)MIN(count_tiles(self, in->n_samples), most), 1, 1},
         .block = {self->tile.n_threads, 1, 1},
         .shared_bytes = self->tile.shared_bytes,
     };
     return ct_queue_launch(work->queue, self->kernel, &launch,
                            (gpointer[]){&x, &self->weights.quantised, &self->weights.scales, &y,
-                                        &n_times, &n_tiles, &wide, self->strides, epilogue},
-                           error);
+                                        (gpointer)&work->scratch, &n_times, &n_tiles, &wide,
+                                        self->strides, epilogue},
+                           error) &&
+           (!self->merge || merge(self, work, epilogue, error));
 }
 
 static void
@@ -344,6 +406,7 @@ finish(gpointer state)
     if (!self)
         return;
     ct_kernel_free(self->kernel);
+    ct_kernel_free(self->merge);
     ct_beamform_weights_free(&self->weights);
     ct_beamform_finish(self->beamform);
     g_free(self);
@@ -403,4 +466,5 @@ const CtVariant ct_beamform_mma_cuda = {
     .work = work,
     .finish = finish,
     .flags = CT_VARIANT_EPILOGUE,
+    .folds = folds,
 };

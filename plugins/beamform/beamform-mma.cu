@@ -235,11 +235,13 @@ multiply_slab(Sums &sums, const char *slab, int first_fragment, int first_column
 
 /* ---- the kernel ---- */
 
-/* `wide`: bit 0, vectors of voltages are aligned; bit 1, pairs of sums are. */
+/* `states`: of cells, if the epilogue folds. `wide`: bit 0, vectors of voltages are aligned; bit 1,
+ * pairs of sums are. */
 extern "C" __global__ void
 __launch_bounds__(n_threads, N_BLOCKS)
-    beamform_mma(const uint8 *x, const uint8 *w, const float *scales, uint8 *y, int n_times,
-                 int n_tiles, int wide, Strides strides, const CtEpilogueSettings settings)
+    beamform_mma(const uint8 *x, const uint8 *w, const float *scales, uint8 *y, void *states,
+                 int n_times, int n_tiles, int wide, Strides strides,
+                 const CtEpilogueSettings settings)
 {
     extern __shared__ uint4 shared[];
     char *slabs = (char *)shared;
@@ -277,18 +279,8 @@ __launch_bounds__(n_threads, N_BLOCKS)
     /* The place of the sums is computed again, rather than kept in registers. */
     ct_keep(block);
     const Tile to = find_tile(block, n_tiles, strides);
-    const int beam = to.first_beam + warp_beam;
-    const int time = to.first_time + (is_split ? warp_column : warp_column / N_POLS);
     CtEpilogue epilogue(settings);
-    Beams beams = {y + to.y + beam * strides.y_beam + time * strides.y_time,
-                   N_BEAMS - beam,
-                   n_times - time,
-                   strides.y_time,
-                   strides.y_beam,
-                   epilogue};
-    if (beams.n_times >= WARP_COLUMNS / N_POLS && (!Y_PAIRS || (wide & 2) != 0))
-        beams.put_all<true>(sums, scales + to.set * ROWS + beam);
-    else
-        beams.put_all<false>(sums, scales + to.set * ROWS + beam);
+    put({y, states, scales, n_times, (wide & 2) != 0, strides}, epilogue, to, warp_beam,
+        is_split ? warp_column : warp_column / N_POLS, sums);
     epilogue.end();
 }

@@ -17,8 +17,8 @@
 #include "cornerturn/warpgroup.h"
 
 static constexpr int n_consumers = 256, n_producers = 128, n_threads = n_consumers + n_producers;
-/* Registers of a thread, on average those of the launch. */
-static constexpr int consumer_registers = 184, producer_registers = 136;
+/* Registers of a thread, on average those of the launch; to fold takes more than to store. */
+static constexpr int consumer_registers = CELL ? 200 : 184, producer_registers = CELL ? 104 : 136;
 
 static constexpr int group_bytes = 8 * 16;
 static constexpr int piece_bytes = TILE_COLUMNS / 8 * group_bytes + 32;
@@ -34,11 +34,7 @@ typedef CtStageTurn<STAGES> Turn;
 __device__ inline int
 count_tiles(int n_tiles)
 {
-    constexpr int lengths[N_AXES + 1] = {LENGTHS};
-    int n = beam_tiles * n_tiles;
-    for (int a = 0; a < N_AXES; a++)
-        n *= lengths[a];
-    return n;
+    return beam_tiles * n_tiles * n_elements;
 }
 
 /* ---- producers ---- */
@@ -242,8 +238,9 @@ consume(Barriers &barriers, const char *stages, Turn &turn, int *sums, Words (&w
 
 extern "C" __global__ void
 __launch_bounds__(n_threads, 1)
-    beamform_wgmma(const uint8 *x, const uint8 *w, const float *scales, uint8 *y, int n_times,
-                   int n_tiles, int wide, Strides strides, const CtEpilogueSettings settings)
+    beamform_wgmma(const uint8 *x, const uint8 *w, const float *scales, uint8 *y, void *states,
+                   int n_times, int n_tiles, int wide, Strides strides,
+                   const CtEpilogueSettings settings)
 {
     extern __shared__ uint4 shared[];
     __shared__ Barriers barriers;
@@ -281,17 +278,8 @@ __launch_bounds__(n_threads, 1)
 #pragma unroll
         for (int k = 0; k < n_b * 4; k++)
             ct_keep(sums[0][k / 4][k % 4]);
-        const int beam = tile.first_beam + warp_beam;
-        Beams beams = {y + tile.y + beam * strides.y_beam + tile.first_time * strides.y_time,
-                       N_BEAMS - beam,
-                       n_times - tile.first_time,
-                       strides.y_time,
-                       strides.y_beam,
-                       epilogue};
-        if (beams.n_times >= tile_times && (!Y_PAIRS || (wide & 2) != 0))
-            beams.put_all<true>(sums, scales + tile.set * ROWS + beam);
-        else
-            beams.put_all<false>(sums, scales + tile.set * ROWS + beam);
+        put({y, states, scales, n_times, (wide & 2) != 0, strides}, epilogue, tile, warp_beam, 0,
+            sums);
         tile = find_tile(after, n_tiles, strides);
     }
     epilogue.end();

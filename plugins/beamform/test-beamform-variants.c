@@ -239,17 +239,22 @@ test_kernels(void)
     kernel_test_finish();
 }
 
-/* Kernels with a stage attached behind them. */
+/* Kernels with stages attached behind them. */
 static void
 test_epilogues(void)
 {
-    static const char *const behind[][3] = {{"quantise", "{ type: ci8 }", NULL},
-                                            {"power", "{ }", NULL}};
+    static const char *const behind[][7] = {
+        {"quantise", "{ type: ci8 }"},
+        {"power", "{ }"},
+        {"power", "{ }", "integrate", "{ length: 64 }"},
+        {"gains", "{ gain: 2 }", "power", "{ }", "integrate", "{ length: 48 }"},
+    };
     g_autoptr(GRand) random = g_rand_new_with_seed(7);
 
-    for (guint i = 0; i < 8 && kernel_test_can(); i++) {
+    for (guint i = 0; i < 12 && kernel_test_can(); i++) {
         const Shape shape = {16, 250, 2, i % 3 ? 512 : 16, i % 4 == 3};
-        const gint64 samples[2] = {1024, 1024};
+        const char *const *stages = behind[(i + i / 4) % G_N_ELEMENTS(behind)];
+        const gint64 samples[2] = {1024, stages[2] ? 16 : 1024};
         const char *const *order = orders[i % 4];
         g_autofree char *path = NULL;
         VariantTest *test =
@@ -258,7 +263,7 @@ test_epilogues(void)
         for (guint v = 0; v < variants->len; v++) {
             const CtVariant *variant = variants->pdata[v];
             if (variant->flags & CT_VARIANT_EPILOGUE && variant_test_fits(test, variant, order))
-                kernel_test_compile_attached(test, variant, order, samples, behind[i % 2]);
+                kernel_test_compile_attached(test, variant, order, samples, stages);
         }
         variant_test_free(test);
         g_unlink(path);

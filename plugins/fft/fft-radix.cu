@@ -165,11 +165,13 @@ write(CtEpilogue &epilogue, const ct_cf32 (&v)[N_VALUES], uint8 *out, const FftP
         if (transform >= places.n_transforms)
             continue;
         uint8 *to = out + offset(places, places.out, transform) + share.first * step;
+        const CtEpilogue::Element element = epilogue.element(to);
 #pragma unroll
         for (int i = 0; i < Own::radix; i++, to += Own::apart * step) {
             const int value = SHIFT && !INVERSE ? shifted<Own::radix>(i) : i;
             const ct_cf32 x = v[b + Factors<N_PASSES - 1>::place(value)];
-            epilogue.store(to, INVERSE ? ct_cf32{x.im * (float)(SCALE), x.re * (float)(SCALE)} : x);
+            epilogue.store(to, INVERSE ? ct_cf32{x.im * (float)(SCALE), x.re * (float)(SCALE)} : x,
+                           ACROSS_OUT ? epilogue.element(to) : element + i * Own::apart);
         }
     }
 }

@@ -225,7 +225,8 @@ test_kernels(void)
 static void
 test_epilogues(void)
 {
-    static const char *const behind[][3] = {{"quantise", "{ type: ci8 }"}, {"power", "{ }"}};
+    static const char *const behind[][3] = {
+        {"quantise", "{ type: ci8 }"}, {"power", "{ }"}, {"gains", "{ gain: 2 }"}};
 
     if (!kernel_test_can())
         return;
@@ -240,7 +241,8 @@ test_epilogues(void)
         for (guint v = 0; v < variants->len; v++) {
             const CtVariant *variant = variants->pdata[v];
             if (variant->flags & CT_VARIANT_EPILOGUE && variant_test_fits(test, variant, order))
-                kernel_test_compile_attached(test, variant, order, samples, behind[i % 2]);
+                kernel_test_compile_attached(test, variant, order, samples,
+                                             behind[i % G_N_ELEMENTS(behind)]);
         }
         variant_test_free(test);
     }

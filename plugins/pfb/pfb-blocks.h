@@ -27,11 +27,11 @@ struct Cells {
     int32 left;    /* spectra of the chunk from the cell on */
 
     __device__
-    Cells(const PfbCells &all, CtEpilogue &ending, void *memory, int thread, const Place &place, uint32,
-          uint32 chunk, int32 n_outputs)
+    Cells(const PfbCells &all, CtEpilogue &ending, void *memory, int thread, const Place &place,
+          CtEpilogue::Element, uint32, uint32 chunk, int32 n_outputs)
         : cells(all), epilogue(ending), staged((uint8 *)memory),
-          own(staged + thread % apart * PITCH_BYTES + thread / apart * sizeof(Stored)), out(place.out),
-          cell(chunk * all.of_chunk), left(n_outputs)
+          own(staged + thread % apart * PITCH_BYTES + thread / apart * sizeof(Stored)),
+          out(place.out), cell(chunk * all.of_chunk), left(n_outputs)
     {
     }
 
@@ -57,9 +57,8 @@ struct Cells {
             if (time < left)
 #pragma unroll
                 for (int k = 0; k < Last::radix; k++)
-                    *(Stored *)(staging + channel_of(k) * (apart * PITCH_BYTES)) =
-                        epilogue.make(to + channel_of(k) * (apart * cells.channel),
-                                      v[place_of(i + k)]);
+                    *(Stored *)(staging + channel_of(k) * (apart * PITCH_BYTES)) = epilogue.make(
+                        to + channel_of(k) * (apart * cells.channel), v[place_of(i + k)]);
             else
 #pragma unroll
                 for (int k = 0; k < Last::radix; k++)

@@ -250,13 +250,14 @@ struct Cells {
     uint32 series, cell; /* … and the cell of the firing */
     int32 left;          /* spectra of the chunk from the cell on */
     CtEpilogue::Lane lane;
+    CtEpilogue::Element element; /* the thread's first */
 
     __device__
     Cells(const PfbCells &all, CtEpilogue &ending, void *memory, int thread, const Place &place,
-          uint32 group, uint32 chunk, int32 n_outputs)
+          CtEpilogue::Element first, uint32 group, uint32 chunk, int32 n_outputs)
         : cells(all), epilogue(ending), parts((State *)memory),
           own(parts + thread / apart * N_CHANNELS + thread % apart), out(place.out),
-          series(group % all.n_series), cell(chunk * all.of_chunk), left(n_outputs)
+          series(group % all.n_series), cell(chunk * all.of_chunk), left(n_outputs), element(first)
     {
         begin();
     }
@@ -287,7 +288,8 @@ struct Cells {
         for (int i = 0; i < N_VALUES; i++) {
             const int spectrum = spectrum_of(thread, i), t = first + spectrum;
             if (begin <= spectrum && spectrum < end && t < left)
-                epilogue.add(own[channel_of(i) * apart], lane, before + t, v[place_of(i)]);
+                epilogue.add(own[channel_of(i) * apart], lane, element + channel_of(i) * apart,
+                             before + t, v[place_of(i)]);
         }
     }
 
@@ -372,12 +374,14 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     Passes<0> passes;
     Filter filter;
     CtEpilogue epilogue(settings);
+    const CtEpilogue::Element element =
+        epilogue.element(place.out + thread % apart * sizeof(Stored));
 
 #if CELL
     Cells taken(cells, epilogue,
                 (uint8 *)(TAPS_SHARED ? &groups + 1 : &groups) +
                     threadIdx.x / GROUP_THREADS * Cells::BYTES,
-                thread, place, group, chunk, n_outputs);
+                thread, place, element, group, chunk, n_outputs);
 #endif
 
     passes.init(table, thread);
@@ -415,7 +419,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
 #pragma unroll
             for (int i = first; i < first + Last::radix; i++)
                 epilogue.store(to + spectrum * step_out + channel_of(i) * (apart * sizeof(Stored)),
-                               v[place_of(i)]);
+                               v[place_of(i)], element + channel_of(i) * apart);
         }
 #endif
     }

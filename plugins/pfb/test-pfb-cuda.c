@@ -286,11 +286,12 @@ test_epilogues(void)
         {"quantise", "{ type: ci8 }"},
         {"quantise", "{ type: ci4 }"},
         {"power", "{ }"},
+        {"gains", "{ gain: 2 }"},
         {"power", "{ }", "integrate", "{ length: 64 }"},
         {"integrate", "{ length: 65 }"},
         {"power", "{ }", "integrate", "{ length: 1000 }"},
     };
-    enum { N_MAPS = 3 };
+    enum { N_MAPS = 4 };
     static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32},
                                       {64, 20}, {512, 2}, {64, 3},   {16, 17}};
 

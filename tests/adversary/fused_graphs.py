@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Part `fused`: chains of stages behind a filter bank on a device. The files, validity and counts
+"""Part `fused`: chains of stages behind a filter bank or a beamformer on a device. The files, validity and counts
 are those of the same graph with --no-fusion, to the bit unless a chain sums floats, and the nodes
 agree with their references as `verify` bounds them."""
 import json
@@ -14,10 +14,28 @@ import part
 TYPES = ("ci4", "ci8", "ci16", "cf16", "cf32")
 ORDERS = ("time station pol channel", "station pol time channel", "channel time station pol",
           "station pol channel time")
+BEAM_ORDERS = ("time beam pol", "beam time pol", "beam pol time", "pol time beam")
+N_BEAMS = (1, 7, 16, 40, 65, 130)
 
 
-def chain_of(numbers):
-    """Stages behind the filter bank, and whether a sum of floats is among them."""
+def values_of(numbers, is_real, shape):
+    values = numpy.random.default_rng(numbers.randrange(1 << 30)).normal(size=(2, *shape))
+    return (values[0] if is_real else values[0] + 1j * values[1]).astype(
+        numpy.float32 if is_real else numpy.complex64)
+
+
+def gains_of(numbers, is_real, path, lengths):
+    """Parameters of gains: one for all, or an array at this path along some axes."""
+    if numbers.randrange(2):
+        return {"gain": [numbers.uniform(-2, 2)]}
+    axes = numbers.sample(sorted(lengths), numbers.randrange(1, len(lengths) + 1))
+    numpy.save(path, values_of(numbers, is_real, [lengths[axis] for axis in axes]))
+    return {"gains": path.name, "axes": axes}
+
+
+def chain_of(numbers, folder, lengths):
+    """Stages behind a stream with axes of these lengths, and whether a sum of floats is among
+    them."""
     chain, is_real, is_float, sums = [], False, True, False
     is_small = False  # Half precision has no numbers above 65504.
     is_mean = False  # Of powers of many samples: a quotient by one that may be 0 has no bound.
@@ -35,11 +53,11 @@ def chain_of(numbers):
         elif way == "power" and not is_real:
             is_real, is_float, is_small = True, True, False
         elif way == "gains" and is_float:
-            stage["gain"] = [numbers.uniform(-2, 2)]
+            stage |= gains_of(numbers, is_real, folder / f"gains{len(chain)}.npy", lengths)
         elif way == "level" and is_mean:
             stage["mean"] = 10 ** numbers.uniform(-1, 2)
         elif way == "integrate" and is_float:
-            stage |= {"length": numbers.choice([1, 2, 3, 7, 16, 64, 65, 200]),
+            stage |= {"length": numbers.choice([1, 2, 3, 7, 16, 24, 64, 65, 200]),
                       "average": bool(numbers.randrange(2))}
             sums, is_small, is_mean = True, False, is_real and stage["length"] > 10
         else:
@@ -50,21 +68,12 @@ def chain_of(numbers):
     return chain or [{"stage": "power"}], sums
 
 
-def graph_of(numbers, chain):
+def bank_of(numbers):
+    """The samples of a sky, the stages of a filter bank behind it, and the axes of its output."""
     n_channels, n_taps = 1 << numbers.randrange(1, 9), numbers.randrange(1, 12)
     samples = n_channels * (n_taps + numbers.randrange(0, 300)) + numbers.randrange(n_channels)
     samples = min(samples, 20000 + n_channels * n_taps)
-    sky = {"stage": "generate", "type": numbers.choice(TYPES), "sample_rate": "1 MHz",
-           "centre_frequency": "10 MHz", "samples": samples, "noise": numbers.choice([1, 5, 40]),
-           "n_stations": numbers.randrange(1, 5), "n_pols": numbers.randrange(1, 3),
-           "start": numbers.randrange(-1000, 1000), "seed": numbers.randrange(1 << 30)}
-    if numbers.randrange(2):
-        sky["block"] = {"time": numbers.randrange(50, 4000)}
-    if numbers.randrange(2):
-        sky["invalid"] = [[numbers.choice([-1, 0]), numbers.randrange(samples),
-                           numbers.randrange(1, 300)] for _ in range(numbers.randrange(1, 5))]
     stages = {
-        "sky": sky,
         "filter": {"stage": "fir", "from": "sky", "n_channels": n_channels, "n_taps": n_taps},
         "spectra": {"stage": "fft", "from": "filter"},
     }
@@ -74,11 +83,45 @@ def graph_of(numbers, chain):
         stages["spectra"]["shift"] = True
     if numbers.randrange(5) == 0:
         stages["filter"]["variant"], stages["spectra"]["variant"] = "cuda", "radix-cuda"
+    return samples, stages, {"channel": n_channels}
+
+
+def beams_of(numbers, folder, n_stations, n_pols):
+    """The same of a beamformer."""
+    n_beams, samples = numbers.choice(N_BEAMS), numbers.randrange(1, 1500)
+    pols = [n_pols] * numbers.randrange(2)
+    weights = values_of(numbers, False, [n_beams, n_stations, *pols])
+    numpy.save(folder / "weights.npy", weights)
+    variant = "mma-cuda" + numbers.choice(["", "", ":warps=1", ":columns=64", ":beams=32"])
+    beams = {"stage": "beamform", "from": "sky", "weights": "weights.npy",
+             "weights_as": numbers.choice(["ci8", "cf16"]), "variant": variant}
+    return samples, {"beams": beams}, {"beam": n_beams}
+
+
+def graph_of(numbers, folder):
+    """A graph, and whether a sum of floats is in it."""
+    n_stations, n_pols = numbers.randrange(1, 5), numbers.randrange(1, 3)
+    is_bank = numbers.randrange(3) > 0
+    samples, first, lengths = (bank_of(numbers) if is_bank else
+                               beams_of(numbers, folder, n_stations, n_pols))
+    lengths |= {"pol": n_pols} | ({"station": n_stations} if is_bank else {})
+    types = TYPES if is_bank else ("ci4", "ci8")
+    sky = {"stage": "generate", "type": numbers.choice(types), "sample_rate": "1 MHz",
+           "centre_frequency": "10 MHz", "samples": samples, "noise": numbers.choice([1, 5, 40]),
+           "n_stations": n_stations, "n_pols": n_pols,
+           "start": numbers.randrange(-1000, 1000), "seed": numbers.randrange(1 << 30)}
+    if numbers.randrange(2):
+        sky["block"] = {"time": numbers.randrange(50, 4000)}
+    if numbers.randrange(2):
+        sky["invalid"] = [[numbers.choice([-1, 0]), numbers.randrange(samples),
+                           numbers.randrange(1, 300)] for _ in range(numbers.randrange(1, 5))]
+    stages = {"sky": sky, **first}
+    chain, sums = chain_of(numbers, folder, lengths)
     for number, stage in enumerate(chain):
         stages[f"s{number}"] = {"from": list(stages)[-1], **stage}
     stages["out"] = {"stage": "file.sink", "from": list(stages)[-1], "path": "out.npy",
-                     "layout": f"[{numbers.choice(ORDERS)}]"}
-    return stages
+                     "layout": f"[{numbers.choice(ORDERS if is_bank else BEAM_ORDERS)}]"}
+    return stages, sums
 
 
 def options_of(numbers):
@@ -121,8 +164,8 @@ def same(fused, plain, sums):
 
 def one(seed, folder):
     numbers = random.Random(seed)
-    chain, sums = chain_of(numbers)
-    stages, options = graph_of(numbers, chain), options_of(numbers)
+    stages, sums = graph_of(numbers, folder)
+    options = options_of(numbers)
     (folder / "graph.yaml").write_text(json.dumps({"stages": stages}, indent=1))
     fused, valid, counts, nodes = run(folder, options)
     plain, other_valid, other_counts, other_nodes = run(folder, [*options, "--no-fusion"])

@@ -61,3 +61,17 @@ gpu_compare_fusion(GpuBench *bench, GpuCase *one, gdouble bytes, gdouble operati
     gpu_print(bench, one, &plain, 0);
     gpu_note(bench, one->name, fused.wall / plain.wall, TRUE, 1, unit);
 }
+
+char *
+gpu_describe_behind(const char *const *behind, const char *from)
+{
+    GString *text = g_string_new(NULL);
+    g_autofree char *last = g_strdup(from);
+    for (guint i = 0; behind[i]; i++) {
+        g_string_append_printf(text, "  behind%u: { from: %s, stage: %s }\n", i, last, behind[i]);
+        g_free(last);
+        last = g_strdup_printf("behind%u", i);
+    }
+    g_string_append_printf(text, "  sink: { stage: discard, from: %s }\n", last);
+    return g_string_free(text, FALSE);
+}

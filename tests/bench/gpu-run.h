@@ -43,6 +43,10 @@ gboolean gpu_run_case(GpuBench *bench, const GpuCase *one, GpuFigures *figures);
 
 /* ---- what is printed ---- */
 
+/* Stages one behind another, the first behind node `from`, as nodes behind0, behind1, …, and a
+ * sink. Allocated. */
+char *gpu_describe_behind(const char *const *behind, const char *from);
+
 /* Whether the name contains one of the words of the command line, if there are any. */
 gboolean gpu_is_wanted(const GpuBench *bench, const char *name);
 /* Adds a floor to the summary, or a limit. */

@@ -131,29 +131,28 @@ check_correlates(GpuBench *bench)
     check_correlate(bench, "cf32", 256, 1024, "split", 66);
 }
 
-/* Of weights as given, the floor is a share of the FMA peak, otherwise in TOP/s. `behind`: a stage
- * behind it, with which the whole graph is timed; NULL: none. */
+/* Of weights as given, the floor is a share of the FMA peak, otherwise in TOP/s. `behind`: stages
+ * behind it, with which the whole graph is timed, attached and apart. */
 static void
 check_beamform(GpuBench *bench, const char *type, const char *as, gboolean by_time, guint n_beams,
-               guint n_stations, const char *behind, gdouble floor)
+               guint n_stations, const char *const *behind, gdouble floor)
 {
-    const gboolean is_given = g_str_equal(as, "given");
+    const gboolean is_given = g_str_equal(as, "given"), is_alone = !behind[0];
+    g_autofree char *stages_behind = g_strjoinv(", then ", (char **)behind);
     const guint n_channels = is_given ? 256 : 64;
     g_autofree char *name = g_strdup_printf(
         "beamform %s %u x %u%s%s%s%s%s", type, n_beams, n_stations, is_given ? "" : ", weights as ",
-        is_given ? "" : as, by_time ? ", stations outside time" : "", behind ? ", then " : "",
-        behind ? behind : "");
-    g_autofree char *then =
-        behind ? g_strdup_printf("  behind: { from: stage, stage: %s }\n", behind) : g_strdup("");
+        is_given ? "" : as, by_time ? ", stations outside time" : "", is_alone ? "" : ", then ",
+        stages_behind);
+    g_autofree char *then = gpu_describe_behind(behind, "stage");
     g_autofree char *stages = g_strdup_printf(
         "  pointing: { stage: pointing, n_stations: %u, spiral: 150 m, disk: 0.05, n_beams: %u, "
         "first_frequency: 100 MHz, channel_width: 200 kHz, n_channels: %u }\n"
         "  stage: { stage: beamform, from: { voltages: source, weights: pointing }, weights_as: %s "
         "}\n"
-        "%s"
-        "  sink: { stage: discard, from: %s }\n",
-        n_stations, n_beams, n_channels, as, then, behind ? "behind" : "stage");
-    const GpuCase one = {
+        "%s",
+        n_stations, n_beams, n_channels, as, then);
+    GpuCase one = {
         .name = name,
         .stages = stages,
         .type = type,
@@ -162,38 +161,47 @@ check_beamform(GpuBench *bench, const char *type, const char *as, gboolean by_ti
                   2},
         .n_samples = is_given ? 1024 : 2048,
         .n_blocks = is_given ? 12 : 24,
-        .node = behind ? NULL : "stage",
+        .node = is_alone ? "stage" : NULL,
     };
-    GpuFigures figures;
+    GpuFigures figures, plain;
     if (!gpu_is_wanted(bench, one.name) || !gpu_run_case(bench, &one, &figures))
         return;
     figures.operations = 8.0 * n_beams;
     gpu_print(bench, &one, &figures, 0);
-    const gdouble rate = figures.operations * (behind ? figures.wall : figures.node);
+    const gdouble rate = figures.operations * (is_alone ? figures.node : figures.wall);
     if (floor > 0)
         gpu_note(bench, name, rate / (is_given ? bench->ceilings.fma : 1e12), TRUE, floor,
                  is_given ? "of the FMA peak" : "TOP/s");
+    g_autofree char *apart = g_strconcat(name, ", apart", NULL);
+    one.name = apart;
+    one.no_fusion = TRUE;
+    if (is_alone || !gpu_run_case(bench, &one, &plain))
+        return;
+    gpu_print(bench, &one, &plain, 0);
+    gpu_note(bench, name, figures.wall / plain.wall, TRUE, 1, "times as fast as stages apart");
 }
 
 static void
 check_beamforms(GpuBench *bench)
 {
-    static const char *const behind[] = {NULL, "quantise, type: ci8, scale: 0.1", "power"};
-    check_beamform(bench, "cf32", "given", FALSE, 128, 64, NULL, 0.56);
-    check_beamform(bench, "cf32", "given", FALSE, 256, 128, NULL, 0.6);
-    check_beamform(bench, "cf32", "given", FALSE, 512, 256, NULL, 0.61);
-    check_beamform(bench, "cf32", "given", TRUE, 512, 256, NULL, 0.6);
-    check_beamform(bench, "ci8", "given", FALSE, 512, 256, NULL, 0);
-    check_beamform(bench, "ci8", "given", FALSE, 8, 256, NULL, 0);
+    static const char *const alone[] = {NULL};
+    static const char *const behind[][3] = {
+        {NULL}, {"quantise, type: ci8, scale: 0.1"}, {"power"}, {"power", "integrate, length: 64"}};
+    check_beamform(bench, "cf32", "given", FALSE, 128, 64, alone, 0.56);
+    check_beamform(bench, "cf32", "given", FALSE, 256, 128, alone, 0.6);
+    check_beamform(bench, "cf32", "given", FALSE, 512, 256, alone, 0.61);
+    check_beamform(bench, "cf32", "given", TRUE, 512, 256, alone, 0.6);
+    check_beamform(bench, "ci8", "given", FALSE, 512, 256, alone, 0);
+    check_beamform(bench, "ci8", "given", FALSE, 8, 256, alone, 0);
     for (guint i = 0; i < G_N_ELEMENTS(behind); i++) {
         check_beamform(bench, "ci8", "ci8", FALSE, 512, 256, behind[i], 440);
         check_beamform(bench, "ci8", "cf16", FALSE, 512, 256, behind[i], 200);
     }
-    check_beamform(bench, "ci8", "ci8", TRUE, 512, 256, NULL, 340);
-    check_beamform(bench, "ci8", "cf16", TRUE, 512, 256, NULL, 0);
-    check_beamform(bench, "ci4", "ci8", FALSE, 512, 256, NULL, 430);
-    check_beamform(bench, "ci8", "ci8", FALSE, 128, 64, NULL, 0);
-    check_beamform(bench, "ci8", "ci8", FALSE, 8, 256, NULL, 0);
+    check_beamform(bench, "ci8", "ci8", TRUE, 512, 256, alone, 340);
+    check_beamform(bench, "ci8", "cf16", TRUE, 512, 256, alone, 0);
+    check_beamform(bench, "ci4", "ci8", FALSE, 512, 256, alone, 430);
+    check_beamform(bench, "ci8", "ci8", FALSE, 128, 64, alone, 0.56);
+    check_beamform(bench, "ci8", "ci8", FALSE, 8, 256, alone, 0);
 }
 
 static void

@@ -19,7 +19,8 @@ typedef struct {
     guint n_axes;
     guint64 shape[3];
     gint64 window, hop, offset;
-    const char *port; /* an input for arrays of [time station], which change as well */
+    const char *port;        /* an input for arrays of [time station], which change as well */
+    gboolean is_behind_bank; /* of 8 channels with 4 taps: on a device, a part of its kernel */
 } Case;
 
 static const Case cases[] = {
@@ -33,6 +34,17 @@ static const Case cases[] = {
      .window = 1,
      .hop = 1,
      .port = "gains"},
+    {"gains behind a bank",
+     "gains",
+     "copy",
+     "gains",
+     {NULL},
+     'c',
+     3,
+     {3, 2, 8},
+     .window = 32,
+     .hop = 8,
+     .is_behind_bank = TRUE},
     {"weights", "beamform", "copy", "weights", {NULL}, 'c', 2, {5, 3}, 1, 1, 0},
     {"delays by phases and samples",
      "delay",
@@ -175,8 +187,12 @@ static CtPipeline *
 load(const Case *of, const Values *values, guint value, const char *backend, guint n_workers)
 {
     g_autoptr(GError) error = NULL;
-    g_autofree char *from =
-        of->port ? g_strdup_printf("{ in: x, %s: w }", of->port) : g_strdup("x");
+    g_autofree char *from = of->port ? g_strdup_printf("{ in: x, %s: w }", of->port)
+                                     : g_strdup(of->is_behind_bank ? "c" : "x");
+    const char *bank = of->is_behind_bank
+                           ? "  b: { from: x, stage: fir, n_channels: 8, n_taps: 4 }\n"
+                             "  c: { from: b, stage: fft }\n"
+                           : "";
     /* An array every 35.1 samples, from before the first one on. */
     g_autofree char *source =
         of->port ? g_strdup_printf("  w: { stage: file.source, path: '%s', layout: '[time "
@@ -187,16 +203,17 @@ load(const Case *of, const Values *values, guint value, const char *backend, gui
         "stages:\n"
         "  x: { stage: input, layout: 'cf32[time station pol]', shape: [-1, 3, 2],\n"
         "       sample_rate: 1 MHz, centre_frequency: 10 MHz }\n"
-        "%s"
+        "%s%s"
         "  n: { from: %s, stage: %s, %s: %s }\n"
         "  a: { from: n, stage: %s }\n"
         "  y: { stage: output, from: a, layout: '[time ...]' }\n",
-        source, from, of->stage, of->parameter, values->texts[value], of->after);
+        source, bank, from, of->stage, of->parameter, values->texts[value], of->after);
     CtPipeline *pipeline = ct_pipeline_parse(text, -1, "graph", &error);
     g_assert_no_error(error);
     g_assert_true(ct_pipeline_set_workers(pipeline, n_workers, NULL));
-    g_assert_true(ct_pipeline_set_backend(pipeline, "n", backend, &error));
-    g_assert_true(ct_pipeline_set_backend(pipeline, "a", backend, &error));
+    const char *const nodes[] = {"n", "a", "b", "c"};
+    for (guint i = 0; i < (of->is_behind_bank ? 4 : 2); i++)
+        g_assert_true(ct_pipeline_set_backend(pipeline, nodes[i], backend, &error));
     return pipeline;
 }
 

@@ -3,84 +3,18 @@
 """Stages attached behind the kernel of another, on a device: the plan has them as one node, and the
 results, their validity and their counts are those of the same graph with --no-fusion, to the bit;
 folds may add in another order."""
-import json
-import os
-import random
 import subprocess
 import unittest
 
-import numpy
-
+import fusion
 import graphs
-import numpy
 import pipeline
 import tap
-
-SEED = int(os.environ.get("CORNERTURN_SEED", random.SystemRandom().randrange(1 << 31)))
-SANITIZED = os.environ.get("CORNERTURN_SANITIZER", "none") != "none"
-DEVICE = ["--backend", "cuda"]
-PLAIN = [*DEVICE, "--no-fusion"]
-
-# Stages behind a filter bank, each a list of stages with their parameters.
-CHAINS = [
-    [{"stage": "quantise", "type": "ci8", "scale": 0.5}],
-    [{"stage": "quantise", "type": "ci4", "scale": 0.05}],
-    [{"stage": "quantise", "type": "ci16", "scale": 30}],
-    [{"stage": "power"}],
-    [{"stage": "convert", "type": "cf16"}],
-    [{"stage": "convert", "type": "cf64"}],
-    [{"stage": "power"}, {"stage": "level", "mean": 5}],
-    [{"stage": "power"}, {"stage": "quantise", "type": "i8", "scale": 0.01}],
-    [{"stage": "quantise", "type": "ci8", "scale": 0.5}, {"stage": "convert", "type": "cf32"},
-     {"stage": "quantise", "type": "ci4", "scale": 0.1}],
-]
+from fusion import CHAINS, DEVICE, PLAIN, SANITIZED
 
 
 @unittest.skipUnless(pipeline.has_device(), "there is no device")
-class Fusion(graphs.GraphTest):
-    def setUp(self):
-        super().setUp()
-        print(f"# CORNERTURN_SEED={SEED}")
-        self.numbers = random.Random(SEED)
-
-    def stages(self, chain, n_channels=16, n_taps=4, samples=5000,
-               layout="[time station pol channel]", **sky):
-        stages = {
-            "sky": {"stage": "generate", "type": "ci8", "sample_rate": "1 MHz",
-                    "centre_frequency": "10 MHz", "samples": samples, "n_stations": 3, "n_pols": 2,
-                    "noise": 30, **sky},
-            "filter": {"stage": "fir", "from": "sky", "n_channels": n_channels, "n_taps": n_taps},
-            "spectra": {"stage": "fft", "from": "filter"},
-        }
-        for number, stage in enumerate(chain):
-            stages[f"s{number}"] = {"from": list(stages)[-1], **stage}
-        stages["out"] = {"stage": "file.sink", "from": list(stages)[-1], "path": "out.npy",
-                         "layout": layout}
-        return stages
-
-    def run_one(self, stages, *arguments):
-        """Runs the graph; returns its statistics, result and validity."""
-        stats = self.run_graph(stages, *arguments)
-        beside = json.loads((self.folder / "out.npy.json").read_text())
-        return stats, numpy.load(self.folder / "out.npy"), beside["validity"]
-
-    def run_both(self, stages, rounding=0):
-        """Runs the graph fused and plain; returns the statistics of both, and compares their
-        results, which may differ by this part of their size."""
-        fused, plain = self.run_one(stages, *DEVICE), self.run_one(stages, *PLAIN)
-        self.assertEqual(fused[1].dtype, plain[1].dtype)
-        self.assertEqual(fused[1].shape, plain[1].shape)
-        if rounding:
-            self.assertFalse((abs(fused[1] - plain[1]) > rounding * abs(plain[1])).any())
-        else:
-            self.assertEqual(fused[1].tobytes(), plain[1].tobytes())
-        self.assertEqual(fused[2], plain[2])
-        return fused[0], plain[0]
-
-    @staticmethod
-    def node(stats, name):
-        return next((node for node in stats["nodes"] if node["name"] == name), None)
-
+class Fusion(fusion.FusionTest):
     def check_chain(self, chain, rounding=0, variant=None, **options):
         """`variant`: of the filter bank; None: that which the planner chooses."""
         stages = self.stages(chain, **options)
@@ -105,7 +39,7 @@ class Fusion(graphs.GraphTest):
         """Behind a transform by itself, which may also write another order of axes."""
         for n_channels, layout in ((2048, "[time station pol channel]"),
                                    (32, "[channel time station pol]")):
-            for chain in CHAINS[0], CHAINS[6]:
+            for chain in CHAINS[0], CHAINS[6], CHAINS[11]:
                 stages = self.stages(chain, n_channels=n_channels, samples=6 * n_channels,
                                      layout=layout)
                 stages["spectra"]["variant"] = "radix-cuda"
@@ -120,9 +54,10 @@ class Fusion(graphs.GraphTest):
         counts = self.check_chain(CHAINS[0], invalid=gaps, noise=100)
         self.assertGreater(counts["s0.clipped"], 1000)
         self.check_chain(CHAINS[8], invalid=gaps, noise=100, block={"time": 333})
+        self.check_chain(CHAINS[11], invalid=gaps, noise=100, block={"time": 333})
 
     def test_layouts(self):
-        for chain in CHAINS[0], CHAINS[3]:
+        for chain in CHAINS[0], CHAINS[3], CHAINS[10]:
             self.check_chain(chain, layout="[station pol time channel]")
             self.run_both(self.stages(chain, layout="[channel time station pol]"))
 
@@ -146,17 +81,6 @@ class Fusion(graphs.GraphTest):
                              samples=self.numbers.randrange(12 * n_channels, 12 * n_channels + 3000),
                              start=self.numbers.randrange(-1000, 1000),
                              block={"time": self.numbers.randrange(100, 3000)})
-
-    # Sums of double precision, in two orders, each rounded once to single precision.
-    ROUNDING = 2 ** -23 + 2 ** -50
-
-    @staticmethod
-    def fold(length, *before, **options):
-        return [*before, {"stage": "integrate", "length": length, **options}]
-
-    def random_gaps(self, samples):
-        return [[self.numbers.choice([-1, 0, 1, 2]), self.numbers.randrange(samples),
-                 self.numbers.randrange(1, samples // 6)] for _ in range(5)]
 
     def test_folds(self):
         """Hops of cells that divide the spectra that are transformed together, or do not; of several
@@ -182,6 +106,7 @@ class Fusion(graphs.GraphTest):
         gaps = self.random_gaps(5000)
         counts = self.check_chain(self.fold(10, *quantised), self.ROUNDING, invalid=gaps, noise=100)
         self.assertGreater(counts["s0.clipped"], 0)
+        self.check_chain(self.fold(10, *CHAINS[10][:2]), self.ROUNDING, invalid=gaps)
         for kind, noise in ("ci4", 2), ("ci16", 3000), ("cf32", 1):
             self.check_chain(self.fold(12, {"stage": "power"}), self.ROUNDING, type=kind,
                              noise=noise, invalid=gaps)
@@ -243,8 +168,8 @@ class Fusion(graphs.GraphTest):
         self.assertRegex(done.stderr, r"node 's1': warning: sums 1000 samples, but only 309 come in")
 
     def test_what_is_not_attached(self):
-        """Stages that others read too, that are asked for by name, that have a table, or along whose
-        output data are marked, stay by themselves."""
+        """Stages that others read too, that are asked for by name, that have a table from a port, or along
+        whose output data are marked, stay by themselves."""
         quantise = CHAINS[0]
         stages = self.stages(quantise)
         stages["copy"] = {"stage": "file.sink", "from": "spectra", "path": "spectra.npy"}
@@ -252,29 +177,13 @@ class Fusion(graphs.GraphTest):
         asked["s0"]["variant"] = "cuda"
         host = self.stages(quantise)
         host["s0"]["backend"] = "cpu"
-        gains = self.stages([{"stage": "gains", "gain": 2}])
+        gains = self.stages([{"stage": "gains"}])
+        gains["table"] = {"stage": "file.source", "path": "channels.npy", "layout": "[channel]"}
+        gains["s0"]["from"] = {"in": "spectra", "gains": "table"}
         for graph in stages, asked, host, gains:
             fused, plain = self.run_both(graph)
             for stats in fused, plain:
                 self.assertIsNotNone(self.node(stats, "s0"))
-
-    def test_beamformer(self):
-        """Behind sums of integers and of half precision, whole tiles and parts, with gaps."""
-        weights = (numpy.arange(80 * 6) % 19 - 9 + 1j * (numpy.arange(80 * 6) % 7 - 3)) / 9
-        numpy.save(self.folder / "weights.npy", weights.reshape(80, 6).astype(numpy.complex64))
-        for k, chain in enumerate(CHAINS[::3] if SANITIZED else CHAINS):
-            with self.subTest(chain=chain):
-                stages = self.stages(chain, n_stations=6, samples=300 + k,
-                                     invalid=[[2, 100, 50], [-1, 200, 9]],
-                                     layout=["[time beam pol]", "[beam time pol]"][k % 2])
-                del stages["filter"], stages["spectra"]
-                stages["beams"] = {"stage": "beamform", "from": "sky", "weights": "weights.npy",
-                                   "weights_as": ["ci8", "cf16"][k // 2 % 2], "variant": "mma-cuda"}
-                stages["s0"]["from"] = "beams"
-                fused, _ = self.run_both(stages)
-                node = self.node(fused, "+".join(["beams"] + [f"s{i}" for i in range(len(chain))]))
-                self.assertIsNotNone(node, [node["name"] for node in fused["nodes"]])
-                self.assertEqual(node["variant"], "mma-cuda")
 
     def test_warning(self):
         """The warning of what clips names the stage that clips."""

@@ -5,11 +5,11 @@
  *
  * A variant of one output takes an epilogue if it has the flag CT_VARIANT_EPILOGUE. The planner
  * then offers it, beside the variant by itself, with the stages behind it that are maps of the kit
- * (CT_MAP, CT_COUNTED_MAP) or conversions, and, if the variant `folds`, a fold along time behind
- * these (see below). In `prepare` the variant sees its own nodes, whose last one has the type that
- * its kernel makes; the bound output has the type and the layout of the last stage. The variant
- * keeps CtPrepare.epilogue, which is NULL where nothing is attached, gives it to its CtKernelSpec,
- * and passes one more argument to the kernel, the last one:
+ * (CT_MAP, CT_COUNTED_MAP, CT_TABLE_MAP) or conversions, and, if the variant `folds`, a fold along
+ * time behind these (see below). In `prepare` the variant sees its own nodes, whose last one has
+ * the type that its kernel makes; the bound output has the type and the layout of the last stage.
+ * The variant keeps CtPrepare.epilogue, which is NULL where nothing is attached, gives it to its
+ * CtKernelSpec, and passes one more argument to the kernel, the last one:
  *
  *     gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
  *     gpointer arguments[] = {&in, &out, &n, epilogue};
@@ -36,6 +36,15 @@
  * side by side later, calls `make` in place of `store`: `epilogue.make(to, made)` gives the element
  * that the kernel shall store at `to`, once for each element.
  *
+ * Entries of a table (CT_TABLE_MAP) are found by the place `to`, which takes some time for each
+ * element. A kernel that stores elements of several samples, or neighbours, finds them once:
+ *
+ *     const CtEpilogue::Element element = epilogue.element(to);
+ *     epilogue.store(to + i * sizeof(CtStored<ct_f32>), made[i], element + i);
+ *
+ * Elements that differ in time alone have one number; that of the next one along the last axis of
+ * the output, if this is not time and has no blocks, is one more.
+ *
  * ---- folds ----
  *
  * If the last stage is a fold, CtEpilogue.hop is above 0: each sample of the bound output is made
@@ -45,9 +54,10 @@
  * memory:
  *
  *     CtEpilogue::Lane lane = epilogue.lane(to);
+ *     CtEpilogue::Element element = epilogue.element(to);
  *     epilogue.start(state);
  *     for (int32 t = 0; t < n; t++)
- *         epilogue.add(state, lane, t, made[t]);
+ *         epilogue.add(state, lane, element, t, made[t]);
  *     epilogue.give(to, state, n);
  *
  * `to` is the place of an element of the output, `t` the number of a sample in its hop, and n that
