@@ -47,7 +47,7 @@ __launch_bounds__(CT_FOLD_ROW_THREADS)
 
 #if CT_FOLD_IS_STAGED
 extern "C" __global__ void
-__launch_bounds__(CT_FOLD_STAGE_THREADS, 8)
+__launch_bounds__(CT_FOLD_THREADS, 8)
     ct_chain_stage(const CtFoldFiring firing, const CtEpilogueSettings settings, uint32 block_cells,
                    uint32 block_groups)
 {

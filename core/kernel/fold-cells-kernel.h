@@ -17,7 +17,8 @@
  *   CT_FOLD_N_AXES CT_FOLD_LENGTHS     the axes but time
  *   CT_FOLD_LANES CT_FOLD_MARKS        the step of the lane along each, of input and output
  *   CT_FOLD_PARTIALS                   partial states
- *   CT_FOLD_IS_STAGED                  1: cells may be staged in shared memory */
+ *   CT_FOLD_IS_STAGED CT_FOLD_THREADS  1: cells may be staged in shared memory, by blocks of so
+ * many threads */
 #pragma once
 
 #include "cornerturn/kernel.h"
@@ -218,7 +219,7 @@ __device__ inline void
 ct_fold_send_run(CtFoldRead *stage, uint32 first, const CtFoldRead *from, uint32 n)
 {
     constexpr uint32 width = Bytes / sizeof(CtFoldRead);
-    for (uint32 i = threadIdx.x * width; i < n; i += CT_FOLD_STAGE_THREADS * width)
+    for (uint32 i = threadIdx.x * width; i < n; i += CT_FOLD_THREADS * width)
         ct_fold_send<Bytes>(&stage[ct_fold_stage_place(first + i)], from + i);
 }
 
@@ -239,7 +240,7 @@ template <typename Fold>
 __device__ inline void
 ct_fold_stage(const Fold &fold, const CtFoldFiring &firing, uint32 block_cells, uint32 block_groups)
 {
-    constexpr uint32 room = CT_FOLD_STAGE_THREADS / CT_FOLD_FAST * CT_FOLD_FAST * CT_FOLD_CELL;
+    constexpr uint32 room = CT_FOLD_THREADS / CT_FOLD_FAST * CT_FOLD_FAST * CT_FOLD_CELL;
     constexpr uint32 n_groups = CT_FOLD_ELEMENTS / CT_FOLD_FAST, wide = ct_fold_send_bytes();
     constexpr uint32 padded = room + (room / ct_fold_every() + 1) * ct_fold_pad();
     __shared__ alignas(16) uint8 bytes[padded * sizeof(CtFoldRead)];

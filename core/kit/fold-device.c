@@ -29,6 +29,7 @@ typedef struct {
     gint64 n_cells;   /* of a hop */
     guint n_partials; /* partial states, into which its cells are merged */
     gboolean is_staged;
+    guint stage_threads;                       /* of a block that stages cells */
     CtKernel *rows, *stage, *merges, *weights; /* NULL: not needed */
     gpointer carried[2];                       /* [element]: the unfinished cell, before and after a
                                                   firing */
@@ -49,14 +50,18 @@ power_below(gint64 x)
     return power;
 }
 
-/* Cells are long if there are many elements; with few, short cells give enough parallel work. */
+/* Cells are long if there are many elements; with few, short cells give enough parallel work. They
+ * do not depend on the maps before the fold: so its order of additions is the same without fusion.
+ * If these read larger elements than they make, fewer threads have room for what they stage. */
 static void
-choose_cells(State *self)
+choose_cells(State *self, CtType element)
 {
     const CtFoldState *fold = &self->fold;
-    const gint64 bytes = (gint64)ct_type_info(fold->form.boxes.in_type)->bytes;
+    const gint64 bytes = (gint64)ct_type_info(element)->bytes;
+    const gint64 read_bytes = (gint64)ct_type_info(fold->form.boxes.in_type)->bytes;
     self->n_elements = fold->n_fast * fold->n_groups;
     self->is_staged = fold->n_fast * bytes < STAGED_BYTES;
+    self->stage_threads = (guint)(CT_FOLD_STAGE_THREADS * bytes / MAX(bytes, read_bytes));
     const gint64 most = self->is_staged                        ? 256 / bytes
                         : self->n_elements >= 2 * MANY_THREADS ? 1024
                         : self->n_elements >= MANY_THREADS / 2 ? 256
@@ -115,6 +120,7 @@ list_defines(const State *self)
     define(defines, "N_AXES", fold->n_axes);
     define(defines, "PARTIALS", self->n_partials);
     define(defines, "IS_STAGED", self->is_staged);
+    define(defines, "THREADS", self->stage_threads);
     g_ptr_array_add(defines, NULL);
     return defines;
 }
@@ -201,7 +207,8 @@ ct_fold_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_form_init(&self->fold.form, prepare, CT_ISA_BASELINE, 1, CT_FORM_FOLDS, error) ||
         !ct_fold_init(&self->fold, prepare, error))
         return FALSE;
-    choose_cells(self);
+    choose_cells(self,
+                 self->chain ? prepare->nodes[0].inputs[0].type : self->fold.form.boxes.in_type);
     if (self->n_elements > G_MAXINT / most_cells(self, prepare->inputs[0].max_samples)) {
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                     "wants firings of fewer samples than %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
@@ -302,12 +309,12 @@ launch_cells(const State *self, const CtWork *work, CtFoldFiring *firing, GError
                       (self->n_elements * firing->n_cells + CT_FOLD_ROW_THREADS - 1) /
                           CT_FOLD_ROW_THREADS,
                       CT_FOLD_ROW_THREADS, firing, NULL, NULL, error);
-    const guint most = CT_FOLD_STAGE_THREADS / (guint)fold->n_fast;
+    const guint most = self->stage_threads / (guint)fold->n_fast;
     guint block_cells = CLAMP(firing->n_cells, 1, most);
     guint block_groups = most / block_cells;
     const gint64 n_groups = (fold->n_groups + block_groups - 1) / block_groups;
     const gint64 n_spans = (firing->n_cells + block_cells - 1) / block_cells;
-    return launch(self, work, self->stage, n_groups * n_spans, CT_FOLD_STAGE_THREADS, firing,
+    return launch(self, work, self->stage, n_groups * n_spans, self->stage_threads, firing,
                   &block_cells, &block_groups, error);
 }
 

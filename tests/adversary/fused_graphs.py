@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Part `fused`: chains of stages behind a filter bank or a beamformer on a device. The files, validity and counts
-are those of the same graph with --no-fusion, to the bit unless a chain sums floats, and the nodes
-agree with their references as `verify` bounds them."""
+"""Part `fused`: chains of stages behind a filter bank, a beamformer or one another on a device, some with
+a correlator behind them. The files, validity and counts are those of the same graph with --no-fusion,
+to the bit unless a chain sums floats, and the nodes agree with their references as `verify` bounds
+them."""
 import json
 import random
 import shlex
@@ -15,6 +16,10 @@ TYPES = ("ci4", "ci8", "ci16", "cf16", "cf32")
 ORDERS = ("time station pol channel", "station pol time channel", "channel time station pol",
           "station pol channel time")
 BEAM_ORDERS = ("time beam pol", "beam time pol", "beam pol time", "pol time beam")
+SKY_ORDERS = ("time station pol", "station pol time", "pol time station")
+PAIR_ORDERS = ("time channel baseline pol pol'", "channel time baseline pol pol'")
+# Numbers of channels that one kernel takes, besides powers of two.
+CHANNELS = (3, 6, 10, 12, 15, 20, 48, 75, 96, 100, 120, 384)
 N_BEAMS = (1, 7, 16, 40, 65, 130)
 
 
@@ -70,7 +75,8 @@ def chain_of(numbers, folder, lengths):
 
 def bank_of(numbers):
     """The samples of a sky, the stages of a filter bank behind it, and the axes of its output."""
-    n_channels, n_taps = 1 << numbers.randrange(1, 9), numbers.randrange(1, 12)
+    n_channels = numbers.choice([1 << numbers.randrange(1, 9), numbers.choice(CHANNELS)])
+    n_taps = numbers.randrange(1, 12)
     samples = n_channels * (n_taps + numbers.randrange(0, 300)) + numbers.randrange(n_channels)
     samples = min(samples, 20000 + n_channels * n_taps)
     stages = {
@@ -78,7 +84,7 @@ def bank_of(numbers):
         "spectra": {"stage": "fft", "from": "filter"},
     }
     if numbers.randrange(4) == 0:
-        stages["filter"]["hop"] = max(1, n_channels // numbers.choice([2, 4]))
+        stages["filter"]["hop"] = max(1, n_channels // numbers.choice([2, 3, 4]))
     if numbers.randrange(3) == 0:
         stages["spectra"]["shift"] = True
     if numbers.randrange(5) == 0:
@@ -98,14 +104,27 @@ def beams_of(numbers, folder, n_stations, n_pols):
     return samples, {"beams": beams}, {"beam": n_beams}
 
 
+def correlator_of(numbers):
+    """A chain that ends with a correlator, which may read blocks of time."""
+    return [{"stage": "quantise", "type": numbers.choice(["ci4", "ci8"]),
+             "scale": 10 ** numbers.uniform(-2, 1)},
+            {"stage": "correlate", "integration": numbers.choice([1, 7, 16, 50, 100, 1000])}]
+
+
 def graph_of(numbers, folder):
     """A graph, and whether a sum of floats is in it."""
     n_stations, n_pols = numbers.randrange(1, 5), numbers.randrange(1, 3)
-    is_bank = numbers.randrange(3) > 0
-    samples, first, lengths = (bank_of(numbers) if is_bank else
-                               beams_of(numbers, folder, n_stations, n_pols))
-    lengths |= {"pol": n_pols} | ({"station": n_stations} if is_bank else {})
-    types = TYPES if is_bank else ("ci4", "ci8")
+    kind = numbers.choice(["bank", "bank", "bank", "beams", "beams", "sky", "correlator"])
+    if kind == "correlator":
+        n_stations = numbers.choice([2, 5, 9, 17])
+    if kind == "beams":
+        samples, first, lengths = beams_of(numbers, folder, n_stations, n_pols)
+    elif kind == "sky":
+        samples, first, lengths = numbers.randrange(1, 5000), {}, {}
+    else:
+        samples, first, lengths = bank_of(numbers)
+    lengths |= {"pol": n_pols} | ({"station": n_stations} if kind != "beams" else {})
+    types = ("ci4", "ci8") if kind == "beams" else ("cf32",) if kind == "sky" else TYPES
     sky = {"stage": "generate", "type": numbers.choice(types), "sample_rate": "1 MHz",
            "centre_frequency": "10 MHz", "samples": samples, "noise": numbers.choice([1, 5, 40]),
            "n_stations": n_stations, "n_pols": n_pols,
@@ -116,11 +135,13 @@ def graph_of(numbers, folder):
         sky["invalid"] = [[numbers.choice([-1, 0]), numbers.randrange(samples),
                            numbers.randrange(1, 300)] for _ in range(numbers.randrange(1, 5))]
     stages = {"sky": sky, **first}
-    chain, sums = chain_of(numbers, folder, lengths)
+    chain, sums = ((correlator_of(numbers), False) if kind == "correlator" else
+                   chain_of(numbers, folder, lengths))
     for number, stage in enumerate(chain):
         stages[f"s{number}"] = {"from": list(stages)[-1], **stage}
+    orders = {"beams": BEAM_ORDERS, "sky": SKY_ORDERS, "correlator": PAIR_ORDERS}.get(kind, ORDERS)
     stages["out"] = {"stage": "file.sink", "from": list(stages)[-1], "path": "out.npy",
-                     "layout": f"[{numbers.choice(ORDERS if is_bank else BEAM_ORDERS)}]"}
+                     "layout": f"[{numbers.choice(orders)}]"}
     return stages, sums
 
 
