@@ -274,6 +274,8 @@ __launch_bounds__(n_threads, 1)
         if (after < n_all)
             next = find_fragments(w, find_tile(after, n_tiles, strides));
         Sums sums = {};
+        /* Behind this, the assembler sees that sums are set before any product. */
+        ct_wgmma_begin();
         consume(barriers, stages, turn, &sums[0][0][0], words, fragments, next);
 #pragma unroll
         for (int k = 0; k < n_b * 4; k++)
