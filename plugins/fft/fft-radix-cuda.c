@@ -2,6 +2,7 @@
 /* Transforms of powers of two on the device by a kernel of the plugin's own, which reads from one
  * order of axes and writes to another. */
 #include "fft-places.h"
+#include "fft-radices.h"
 #include "fft.h"
 
 #include <cornerturn/kit/epilogue.h>
@@ -34,7 +35,8 @@ static const CtTunable tunables[] = {
 
 /* How a block works. */
 typedef struct {
-    guint bits, value_bits, n_passes;
+    guint bits, value_bits;
+    FftRadices radices;
     guint threads, team_threads;
     gboolean across[2]; /* in the input, in the output */
 } Way;
@@ -62,9 +64,9 @@ choose_way(Way *way, gint64 length, const gint64 *tuning)
 {
     way->bits = log2_of(length);
     way->value_bits = MIN(log2_of(tuning[VALUES]), way->bits);
-    way->n_passes = MAX(2, (way->bits - 1) / way->value_bits + 1);
+    (void)ct_fft_radices_find(&way->radices, length, 1, 1u << way->value_bits);
     /* The last passes have the smallest radix. A team has at least one whole transform of them. */
-    const guint apart = 1u << (way->bits - way->bits / way->n_passes);
+    const guint apart = (guint)length / way->radices.radix[way->radices.n_passes - 1];
     const gboolean across = way->across[0] || way->across[1];
     const guint wanted = across ? MIN(WIDE_TRANSFORMS * apart, MOST_THREADS) : apart;
     way->threads = MAX((guint)tuning[THREADS], MAX(wanted, WARP));
@@ -83,12 +85,10 @@ compile(Radix *self, GError **error)
         const char *name;
         guint value;
     } numbers[] = {
-        {"N_BITS", way->bits},
-        {"N_PASSES", way->n_passes},
         {"VALUE_BITS", way->value_bits},
         {"THREADS", way->threads},
         {"MIN_BLOCKS",
-         MAX(1, (way->n_passes == 2 && !self->epilogue ? ENOUGH_THREADS : FEWER_THREADS) /
+         MAX(1, (way->radices.n_passes == 2 && !self->epilogue ? ENOUGH_THREADS : FEWER_THREADS) /
                     way->threads)},
         {"TEAM_THREADS", way->team_threads},
         {"ACROSS_IN", way->across[0]},
@@ -99,6 +99,7 @@ compile(Radix *self, GError **error)
 
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         g_ptr_array_add(defines, g_strdup_printf("%s=%u", numbers[i].name, numbers[i].value));
+    g_ptr_array_add(defines, ct_fft_radices_define(&way->radices));
     g_ptr_array_add(defines, g_strdup_printf("N_CHANNELS=%" G_GINT64_FORMAT, design->length));
     g_ptr_array_add(defines, g_strdup_printf("SCALE=(1.0/%" G_GINT64_FORMAT ")", design->length));
     g_ptr_array_add(defines, NULL);

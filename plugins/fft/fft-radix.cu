@@ -24,13 +24,13 @@
  * different banks. */
 #define PITCH (N_CHANNELS + N_CHANNELS / 16 + (ACROSS_IN || ACROSS_OUT))
 
-static_assert(TEAM_THREADS * (1 << radix_bits(N_PASSES - 1)) >= N_CHANNELS,
+static_assert(TEAM_THREADS * (radices[N_PASSES - 1]) >= N_CHANNELS,
               "a team has a whole transform in each pass");
 
 /* The values of a thread in a pass: numbers first + i·apart of `transform`, then those of the
  * transform `rows` behind it, and so on. */
 template <int pass> struct Share {
-    static constexpr int radix = 1 << radix_bits(pass), apart = N_CHANNELS / radix;
+    static constexpr int radix = radices[pass], apart = N_CHANNELS / radix;
     static constexpr int rows = TEAM_THREADS / apart;
     static constexpr bool across = (pass == 0 && ACROSS_IN) || (pass == N_PASSES - 1 && ACROSS_OUT);
     int first, transform;
@@ -77,11 +77,11 @@ template <int pass> struct Passes {
     {
         const Share<pass> share(thread);
 
-        if (pass > 0)
+        if constexpr (pass > 0)
 #pragma unroll
             for (int i = 0; i < N_VALUES; i++) {
                 const int at = share.place_of(i);
-                v[i] = memory[share.transform_of(i) * PITCH + at + at / 16];
+                v[i] = memory[share.transform_of(i) * PITCH + padded<pass - 1>(at)];
             }
 #pragma unroll
         for (int i = 0; i < N_VALUES; i += radix)
@@ -92,7 +92,7 @@ template <int pass> struct Passes {
             for (int i = 0; i < N_VALUES; i++) {
                 const int at =
                     share.first % span + i % radix * span + share.first / span * span * radix;
-                memory[share.transform_of(i) * PITCH + at + at / 16] =
+                memory[share.transform_of(i) * PITCH + padded<pass>(at)] =
                     v[i / radix * radix + Own::place(i % radix)];
             }
             wait<TEAM_THREADS>();

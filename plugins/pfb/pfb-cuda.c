@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fir and fft in one on a device, for powers of two that a block of threads can hold. Filtered
- * samples never leave the multiprocessor. */
+/* fir and fft in one on a device, for numbers of channels with factors 2, 3 and 5 that a block of
+ * threads can hold. Filtered samples never leave the multiprocessor. */
+#include "../fft/fft-radices.h"
 #include "../fir/fir-spread.h"
 #include "pfb-cells.h"
 #include "pfb.h"
@@ -14,15 +15,20 @@
 /* How a group of threads works, for filters and transforms up to a size and samples of so many
  * bytes: each thread filters `vector` phases of `ahead` spectra at a time, and keeps from one time
  * to the next either sums or samples (fir-window.h). Sums and coefficients of long filters leave
- * room for few phases, and many threads leave room for few registers. */
+ * room for few phases, and many threads leave room for few registers. Other numbers of spectra are
+ * taken if all threads then have as many values in each pass. */
 typedef struct {
+    guint vector, ahead;
+    gboolean keeps_samples;
+    FftRadices radices;
+} Way;
+
+static const struct {
     gint64 n_taps, n_channels; /* at most */
     gsize bytes;
     guint vector, ahead;
     gboolean keeps_samples;
-} Way;
-
-static const Way ways[] = {
+} ways[] = {
     {8, 512, 2, 2, 8, TRUE},   {8, 2048, 2, 4, 4, TRUE}, {8, 512, 8, 2, 8, FALSE},
     {8, 1024, 8, 4, 4, FALSE}, {16, 512, 2, 2, 8, TRUE}, {16, 512, 8, 2, 8, FALSE},
     {32, 256, 8, 1, 8, FALSE},
@@ -33,7 +39,7 @@ enum { BY_SIZE, KEEPS_SUMS, KEEPS_SAMPLES };
 static const CtTunable tunables[] = {
     [THREADS] = {"threads", CT_VALUES(64, 128, 256), 128, "of a block, if groups are warps"},
     [VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0, "phases of a thread; 0: by the sizes"},
-    [AHEAD] = {"ahead", CT_VALUES(0, 2, 4, 8, 16), 0,
+    [AHEAD] = {"ahead", CT_VALUES(0, 2, 4, 5, 8, 10, 16), 0,
                "spectra that are filtered, then transformed; 0: by the sizes"},
     [KEEPS] = {"keeps", CT_VALUES(BY_SIZE, KEEPS_SUMS, KEEPS_SAMPLES), BY_SIZE,
                "from spectrum to spectrum: 1 sums, 2 samples; 0: by the sizes"},
@@ -42,8 +48,15 @@ static const CtTunable tunables[] = {
     {NULL},
 };
 
-/* The most values of a thread. Registers of a multiprocessor. */
-#define MOST_VALUES    16
+/* The most values of a thread, usually and ever. The most threads of a group. Registers of a
+ * multiprocessor. */
+#define USUAL_VALUES   16
+#define MOST_VALUES    20
+#define MOST_THREADS   512
+#define SECTOR_VALUES  4 /* of spectra */
+#define PASS_COST      0.4
+#define PIECES_COST    0.5
+#define AHEAD_COST     0.001
 #define REGISTERS      65536
 #define MOST_REGISTERS 255 /* of a thread */
 /* Registers that a thread needs beside those for numbers, on any device and with any number of
@@ -58,6 +71,10 @@ static const CtTunable tunables[] = {
 #define MOST_SHARED ((gsize)96 << 10)
 #define LEAST_AHEAD 2
 #define WARP        32
+/* The most threads of groups that wait for each other. The part of the threads of warps that are
+ * enough to have work. */
+#define MOST_WAITING 256
+#define ENOUGH_WORK  0.9
 /* Spectra of a cell that is folded by one group, if hops are longer. A hop that can't be divided
  * into such cells may have MOST_WHOLE spectra. */
 #define LEAST_CELL 32
@@ -77,36 +94,68 @@ typedef struct {
     CtKernel *merge;      /* of the cells of a hop; NULL: it has one */
 } Pfb;
 
-static const Way *
-find_way(gint64 n_channels, gint64 n_taps, CtType type)
+/* The cost of passes of a thread with n_values, and of spectra that are not written in pieces of
+ * whole sectors of the cache; measured. */
+static gdouble
+cost_of(const FftRadices *radices, gint64 n_channels, guint n_values)
+{
+    const gint64 piece = n_channels / radices->radix[radices->n_passes - 1];
+    return PASS_COST * radices->n_passes +
+           (gdouble)ct_fft_radices_idle(radices, n_values) / n_values +
+           (piece % SECTOR_VALUES != 0 ? PIECES_COST : 0);
+}
+
+/* Chooses the number of spectra, about `usual` or less, and radices. FALSE: there are no radices.
+ */
+static gboolean
+choose_ahead(Way *way, gint64 n_channels, guint usual)
+{
+    const guint most = usual * MOST_VALUES / USUAL_VALUES;
+    gdouble least = G_MAXDOUBLE;
+
+    for (guint ahead = LEAST_AHEAD; ahead <= most; ahead++) {
+        FftRadices radices;
+        if (!ct_fft_radices_find(&radices, n_channels, way->vector, way->vector * ahead))
+            continue;
+        const gdouble cost = cost_of(&radices, n_channels, way->vector * ahead) +
+                             AHEAD_COST * (ahead > usual ? usual : usual - ahead);
+        if (cost >= least)
+            continue;
+        least = cost;
+        way->ahead = ahead;
+        way->radices = radices;
+    }
+    return least < G_MAXDOUBLE;
+}
+
+/* How a group works by the table, with fewer phases a thread if there are no radices for so many.
+ * FALSE: there is no way. */
+static gboolean
+find_way(Way *way, gint64 n_channels, gint64 n_taps, CtType type)
 {
     const gsize bytes = ct_type_info(type)->bytes;
-    for (gsize i = 0; i < G_N_ELEMENTS(ways); i++)
-        if (n_taps <= ways[i].n_taps && n_channels <= ways[i].n_channels && bytes <= ways[i].bytes)
-            return &ways[i];
-    return NULL;
+    gsize i = 0;
+    while (i < G_N_ELEMENTS(ways) &&
+           (n_taps > ways[i].n_taps || n_channels > ways[i].n_channels || bytes > ways[i].bytes))
+        i++;
+    if (i == G_N_ELEMENTS(ways))
+        return FALSE;
+    *way = (Way){.keeps_samples = ways[i].keeps_samples};
+    for (way->vector = ways[i].vector; way->vector > 0; way->vector /= 2)
+        if (n_channels <= MOST_THREADS * way->vector &&
+            choose_ahead(way, n_channels, ways[i].vector * ways[i].ahead / way->vector))
+            return TRUE;
+    return FALSE;
 }
 
 static gint64
 most_channels(gint64 n_taps, CtType type)
 {
+    Way way;
     gint64 most = 0;
-    for (gint64 n = 2; find_way(n, n_taps, type); n *= 2)
+    for (gint64 n = 2; find_way(&way, n, n_taps, type); n *= 2)
         most = n;
     return most;
-}
-
-static guint
-log2_of(gint64 n)
-{
-    return (guint)g_bit_nth_msf((gulong)n, -1);
-}
-
-/* The logarithm of the radix of a pass, as in fft-radix.h. */
-static guint
-radix_bits(guint n_bits, guint n_passes, guint pass)
-{
-    return n_bits / n_passes + (pass < n_bits % n_passes);
 }
 
 /* Registers for what a thread keeps, filters and has read ahead. */
@@ -125,52 +174,33 @@ count_filter_registers(guint n_taps, CtType type, const Way *way)
            (n_taps < 8 ? 2 : 1) * sample_registers;
 }
 
-/* The logarithm of the largest radix. Of few channels, a thread does not have all: with two passes,
- * threads side by side write channels side by side. No radix is below the phases of a thread, since
- * a group has at most as many threads as a pass has transforms of a spectrum. */
-static guint
-largest_radix(gint64 n_channels, const Way *way)
-{
-    const guint n_bits = log2_of(n_channels), most = log2_of(way->vector * way->ahead);
-    guint radix = MIN(most, MAX(1, (n_bits + 1) / 2));
-    while (radix < most && n_bits / ((n_bits - 1) / radix + 1) < log2_of(way->vector))
-        radix++;
-    return radix;
-}
-
-static guint
-count_passes(gint64 n_channels, const Way *way)
-{
-    return (log2_of(n_channels) - 1) / largest_radix(n_channels, way) + 1;
-}
-
 /* The distance of spectra in shared memory. In the first pass, threads side by side read values
  * side by side of one spectrum, then of the next: these lie in other banks. */
 static gint64
 find_pitch(gint64 n_channels, const Way *way)
 {
-    const guint n_passes = count_passes(n_channels, way);
-    const gint64 apart = n_channels >> ((log2_of(n_channels) + n_passes - 1) / n_passes);
-    return n_channels + MAX(n_channels / 16, apart < 16 ? MAX(apart, way->vector) : 0);
+    const gint64 apart = n_channels / way->radices.radix[0], n_banks = MIN(n_channels, 16);
+    gint64 pitch = n_channels + n_channels / 16;
+    while (apart < 16 && pitch % n_banks != apart % n_banks)
+        pitch++;
+    const gint64 whole = MAX(way->vector, 2);
+    return (pitch + whole - 1) / whole * whole;
 }
 
 /* Registers of a thread for numbers: those of the filter, those that it transforms, and the factors
  * of the passes behind the first. */
 static guint
-count_registers(gint64 n_channels, gint64 n_taps, CtType type, const Way *way)
+count_registers(gint64 n_taps, CtType type, const Way *way)
 {
-    const guint n_values = way->vector * way->ahead, n_bits = log2_of(n_channels);
-    const guint n_passes = count_passes(n_channels, way);
+    const guint n_values = way->vector * way->ahead;
     guint registers = count_filter_registers((guint)n_taps, type, way);
 
     /* Samples other than bytes are converted beforehand, and with more than two passes each pass
      * has places of its own. */
-    registers += !way->keeps_samples && (type != CT_CI8 || n_passes > 2) ? n_values / 2 : 0;
-    for (guint pass = 1; pass < n_passes; pass++) {
-        const guint radix = 1u << radix_bits(n_bits, n_passes, pass);
-        registers += 2 * (MIN(radix, 4) + MAX(radix / 4, 1) - 2);
-    }
-    return registers;
+    registers +=
+        !way->keeps_samples && (type != CT_CI8 || way->radices.n_passes > 2) ? n_values / 2 : 0;
+    return registers + 2 * (ct_fft_radices_held(&way->radices, n_values) - n_values) +
+           ct_fft_radices_registers(&way->radices);
 }
 
 /* ---- shared memory of a group ---- */
@@ -192,38 +222,54 @@ taps_bytes(const Way *way, gint64 n_channels, gint64 n_taps)
 static gsize
 states_bytes(const Way *way, gint64 n_channels, gsize state_bytes)
 {
-    const guint n_passes = count_passes(n_channels, way);
-    const guint bits = radix_bits(log2_of(n_channels), n_passes, n_passes - 1);
-    return ((gsize)(n_channels / way->vector) << bits) * state_bytes;
+    const guint last = way->radices.radix[way->radices.n_passes - 1];
+    return (gsize)(n_channels / way->vector * last) * state_bytes;
 }
 
 /* ---- the way of groups ---- */
 
-/* How a group works with this tuning. If that does not fit a multiprocessor, the table decides. */
+/* How a group works with this tuning, of which the table says `usual`. If that does not fit a
+ * multiprocessor, the table decides. */
 static Way
-choose_way(const gint64 *tuning, gint64 n_channels, gint64 n_taps, CtType type)
+choose_way(const Way *usual, const gint64 *tuning, gint64 n_channels, gint64 n_taps, CtType type)
 {
-    const Way *usual = find_way(n_channels, n_taps, type);
     Way way = *usual;
     way.vector = tuning[VECTOR] ? (guint)tuning[VECTOR] : way.vector;
-    way.ahead = tuning[AHEAD] ? (guint)tuning[AHEAD] : MIN(way.ahead, MOST_VALUES / way.vector);
     way.keeps_samples = tuning[KEEPS] ? tuning[KEEPS] == KEEPS_SAMPLES : way.keeps_samples;
+    if (tuning[AHEAD])
+        way.ahead = (guint)tuning[AHEAD];
     const guint n_values = way.vector * way.ahead;
-    if (n_values > MOST_VALUES || n_values < 4 || n_channels < way.vector ||
-        n_channels / way.vector > 512)
+    if (n_channels % way.vector != 0 || n_channels > MOST_THREADS * way.vector)
+        return *usual;
+    const gboolean has_radices =
+        tuning[AHEAD] ? n_values >= 4 && n_values <= MOST_VALUES &&
+                            ct_fft_radices_find(&way.radices, n_channels, way.vector, n_values)
+        : tuning[VECTOR] ? choose_ahead(&way, n_channels, MIN(way.ahead, USUAL_VALUES / way.vector))
+                         : TRUE;
+    if (!has_radices)
         return *usual;
     const gint64 threads = MAX(tuning[THREADS], n_channels / way.vector);
-    const gint64 registers = count_registers(n_channels, n_taps, type, &way) + OTHER_REGISTERS;
+    const gint64 registers = count_registers(n_taps, type, &way) + OTHER_REGISTERS;
     return registers > MOST_REGISTERS || registers * threads > REGISTERS ? *usual : way;
 }
 
-/* The groups of a block: several if they are parts of warps. Larger ones would wait for each
- * other. */
+/* The groups of a block: several if they are parts of warps, or if they leave threads of their last
+ * warp without work. Others would wait for each other. */
 static guint
 count_groups(const Way *way, gint64 n_channels, gint64 threads)
 {
     const gint64 group = n_channels / way->vector;
-    return group > WARP ? 1 : (guint)MAX(1, threads / group);
+    gdouble most = 0;
+    guint best = 1;
+    if (WARP % group == 0)
+        return (guint)MAX(1, threads / group);
+    for (guint n = 1; most < ENOUGH_WORK && (n == 1 || n * group <= MOST_WAITING); n++) {
+        const gdouble warps = ceil((gdouble)(n * group) / WARP);
+        const gdouble part = (gdouble)(n * group) / (WARP * warps);
+        best = part > most ? n : best;
+        most = MAX(part, most);
+    }
+    return best;
 }
 
 /* Whether a value has its effect, and another one than the usual value. */
@@ -239,17 +285,17 @@ differs(const CtNode *nodes, const gint64 *tuning)
     const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
     const gint64 n_taps = nodes[0].footprint.window / n_channels;
     const CtType type = nodes[0].inputs[0].type;
-    const Way *usual = find_way(n_channels, n_taps, type);
     const gint64 threads = tunables[THREADS].fallback;
+    Way usual;
 
-    if (!usual)
+    if (!find_way(&usual, n_channels, n_taps, type))
         return FALSE;
-    const Way way = choose_way(tuning, n_channels, n_taps, type);
-    return has_effect(tuning[VECTOR], way.vector, usual->vector) &&
-           has_effect(tuning[AHEAD], way.ahead, usual->ahead) &&
+    const Way way = choose_way(&usual, tuning, n_channels, n_taps, type);
+    return has_effect(tuning[VECTOR], way.vector, usual.vector) &&
+           has_effect(tuning[AHEAD], way.ahead, usual.ahead) &&
            has_effect(tuning[KEEPS], way.keeps_samples ? KEEPS_SAMPLES : KEEPS_SUMS,
-                      usual->keeps_samples ? KEEPS_SAMPLES : KEEPS_SUMS) &&
-           (tuning[BUFFERS] == 0 || n_channels / way.vector > WARP) &&
+                      usual.keeps_samples ? KEEPS_SAMPLES : KEEPS_SUMS) &&
+           (tuning[BUFFERS] == 0 || WARP % (n_channels / way.vector) != 0) &&
            (tuning[THREADS] == threads || count_groups(&way, n_channels, tuning[THREADS]) !=
                                               count_groups(&way, n_channels, threads));
 }
@@ -289,7 +335,8 @@ find_cell(gint64 hop, gint64 ahead)
 static gsize
 least_bytes(Way way, gint64 n_channels, gint64 n_taps, gsize state_bytes)
 {
-    way.ahead = LEAST_AHEAD;
+    while (choose_ahead(&way, n_channels, way.ahead / 2))
+        ;
     return buffer_bytes(&way, n_channels) + taps_bytes(&way, n_channels, n_taps) +
            states_bytes(&way, n_channels, state_bytes);
 }
@@ -299,11 +346,12 @@ folds(const CtNode *nodes, gint64 hop, gsize state_bytes)
 {
     const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
     const gint64 n_taps = nodes[0].footprint.window / n_channels;
-    const Way *way = find_way(n_channels, n_taps, nodes[0].inputs[0].type);
+    Way way;
     const gint channel = ct_stream_axis(&nodes[1].outputs[0], "channel");
     return nodes[0].footprint.hop == n_channels && channel >= 0 &&
-           !nodes[1].outputs[0].axes[channel].loses && find_cell(hop, 1) > 0 && way &&
-           least_bytes(*way, n_channels, n_taps, state_bytes) <= MOST_SHARED;
+           !nodes[1].outputs[0].axes[channel].loses && find_cell(hop, 1) > 0 &&
+           find_way(&way, n_channels, n_taps, nodes[0].inputs[0].type) &&
+           least_bytes(way, n_channels, n_taps, state_bytes) <= MOST_SHARED;
 }
 
 static void
@@ -342,7 +390,7 @@ choose_buffers(Pfb *self, gboolean is_one, guint n_blocks)
     const gsize both = count_shared(self, 2);
     const gboolean fits = both <= device->shared_bytes &&
                           (both + BLOCK_SHARED) * n_blocks <= device->multiprocessor_shared;
-    self->n_buffers = !is_one && self->group_threads > WARP && fits ? 2 : 1;
+    self->n_buffers = !is_one && WARP % self->group_threads != 0 && fits ? 2 : 1;
     self->shared_bytes = count_shared(self, self->n_buffers);
 }
 
@@ -353,13 +401,18 @@ choose_groups(Pfb *self, const gint64 *tuning)
 {
     const gint64 n_channels = self->spread.n_channels;
     const gsize most = ct_device_info(self->spread.device)->shared_bytes;
-    self->way = choose_way(tuning, n_channels, self->spread.n_taps, self->spread.in_type);
+    const gint64 n_taps = self->spread.n_taps;
+    const CtType type = self->spread.in_type;
+    Way usual = {0};
+    (void)find_way(&usual, n_channels, n_taps, type);
+    self->way = choose_way(&usual, tuning, n_channels, n_taps, type);
     self->group_threads = (guint)n_channels / self->way.vector;
     self->n_groups = count_groups(&self->way, n_channels, tuning[THREADS]);
     while (self->n_groups > 1 && count_shared(self, 1) > most)
         self->n_groups /= 2;
-    while (self->way.ahead > LEAST_AHEAD && count_shared(self, 1) > most)
-        self->way.ahead /= 2;
+    while (count_shared(self, 1) > most &&
+           choose_ahead(&self->way, n_channels, self->way.ahead / 2))
+        ;
 }
 
 /* Compiles the kernel, and that which merges cells, if hops have several: their states are scratch
@@ -413,13 +466,12 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     ct_fir_define(defines, "PHASES_APART", self->way.vector > 1);
     ct_fir_define(defines, "TAPS_SHARED", self->way.keeps_samples);
     ct_fir_define(defines, "KEEPS_SAMPLES", self->way.keeps_samples);
-    ct_fir_define(defines, "N_BITS", log2_of(n_channels));
-    ct_fir_define(defines, "RADIX_BITS", largest_radix(n_channels, &self->way));
+    g_ptr_array_add(defines, ct_fft_radices_define(&self->way.radices));
     ct_fir_define(defines, "PITCH", find_pitch(n_channels, &self->way));
     ct_fir_define(defines, "GROUPS", self->n_groups);
     ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
     const guint registers =
-        count_registers(n_channels, self->spread.n_taps, self->spread.in_type, &self->way) +
+        count_registers(self->spread.n_taps, self->spread.in_type, &self->way) +
         (self->epilogue ? EPILOGUE_REGISTERS + (self->epilogue->checks ? CHECK_REGISTERS : 0) : 0);
     const guint n_blocks = ct_fir_spread_blocks(&self->spread, threads, registers, is_unusual);
     choose_buffers(self, prepare->tuning[BUFFERS] == 1, n_blocks);
@@ -537,19 +589,23 @@ fits(const CtNode *nodes, char **reason)
     const gint64 n_channels = ct_stream_length(&nodes[0].outputs[0], "phase");
     const gint64 n_taps = footprint->window / n_channels;
     const CtType type = nodes[0].inputs[0].type;
+    Way way;
 
     if (!is_axis(fft, "axis", "phase") || !is_axis(fft, "to", "channel") ||
         ct_params_choice(fft, "direction") != 0)
         *reason = g_strdup("it makes channels of phases alone, forward");
-    else if (n_channels < 2 || (n_channels & (n_channels - 1)) != 0 ||
-             find_way(n_channels, n_taps, type) == NULL)
+    else if (!find_way(&way, n_channels, n_taps, type))
         *reason = g_strdup_printf(
-            "it wants a power of two of at most %" G_GINT64_FORMAT
-            " channels (8 taps), %" G_GINT64_FORMAT " (16 taps) or %" G_GINT64_FORMAT
-            " (32 taps) of %s, but is given %" G_GINT64_FORMAT " channels of %" G_GINT64_FORMAT
-            " taps",
-            most_channels(8, type), most_channels(16, type), most_channels(32, type),
+            "it wants a product of 2, 3 and 5 that %d threads can share, of at most "
+            "%" G_GINT64_FORMAT " channels (8 taps), %" G_GINT64_FORMAT
+            " (16 taps) or %" G_GINT64_FORMAT " (32 taps) of %s, but is given %" G_GINT64_FORMAT
+            " channels of %" G_GINT64_FORMAT " taps",
+            MOST_THREADS, most_channels(8, type), most_channels(16, type), most_channels(32, type),
             ct_type_info(type)->name, n_channels, n_taps);
+    else if (n_channels % 2 != 0 && ct_params_bool(fft, "shift"))
+        *reason = g_strdup_printf(
+            "it shifts an even number of channels alone, but is given %" G_GINT64_FORMAT,
+            n_channels);
     else if (n_channels % footprint->hop != 0)
         *reason = g_strdup_printf(
             "it wants a hop that divides the channels, but is given %" G_GINT64_FORMAT

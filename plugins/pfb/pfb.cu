@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Polyphase filter and Fourier transform in one on the GPU: X[t][c] = Σ_p y[t][p] exp(−2πi pc / P),
- * y as fir.cu makes it, for P a power of two and H a divisor of it. Filtered samples never leave
- * the multiprocessor. Stages may be attached behind it (cornerturn/kit/epilogue.h).
+ * y as fir.cu makes it, for P with factors 2, 3 and 5, and H a divisor of it. Filtered samples
+ * never leave the multiprocessor. Stages may be attached behind it (cornerturn/kit/epilogue.h).
  *
  * A group of P / VECTOR threads takes a series in a chunk of time. Its threads filter VECTOR phases
  * each, AHEAD spectra at a time, by windows that slide (fir-window.h). Then the group transforms
- * these spectra. Each thread has N_VALUES values in each pass; between passes the values go through
- * shared memory.
+ * these spectra. Each thread has some of a pass's transforms; between passes the values go through
+ * shared memory. If a radix does not divide VECTOR · AHEAD, some threads have a transform less.
  *
- * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, of the
- * largest radix; PITCH, of spectra in shared memory; GROUPS, of a block; BUFFERS, of a group;
+ * Constants of the compilation beside those of fir-window.h and fft-radix.h: PITCH, of spectra in
+ * shared memory; GROUPS, of a block; BUFFERS, of a group;
  * KEEPS_SAMPLES, whether threads keep samples from spectrum to spectrum, not sums; SHIFT, whether
  * channel 0 stands in the middle. Threads are spread over series, by groups.
  *
@@ -24,23 +24,30 @@
 #include <cornerturn/kit/epilogue-kernel.h>
 
 #define GROUP_THREADS (N_CHANNELS / VECTOR)
-#define N_VALUES      (VECTOR * AHEAD)
-#define N_PASSES      ((N_BITS + RADIX_BITS - 1) / RADIX_BITS)
 
 #include "fft-radix.h"
+
+/* The transforms of a thread in a pass. */
+__device__ constexpr int
+count_transforms(int pass)
+{
+    return (VECTOR * AHEAD - 1) / radices[pass] + 1;
+}
+
+/* The most values of a thread, in a pass or in those from it on. */
+__device__ constexpr int
+count_values(int pass)
+{
+    const int own = count_transforms(pass) * radices[pass];
+    const int next = pass + 1 < N_PASSES ? count_values(pass + 1) : 0;
+    return own > next ? own : next;
+}
+
+#define N_VALUES (count_values(0))
 
 /* Spectra of a group in shared memory: one buffer, or two that passes read and write in turn. With
  * two, a group waits once in a pass; with one, before the writes too. */
 #define BUFFER (AHEAD * PITCH)
-
-/* The place of a value between passes. One is left free behind every 16, so that neighbours that
- * write far apart write to different banks. Sums of places are places of sums where the parts of a
- * sum are below different powers of two. */
-__device__ constexpr int
-padded(int spectrum, int at)
-{
-    return spectrum * PITCH + at + at / 16;
-}
 
 template <int n>
 __device__ inline void
@@ -55,7 +62,9 @@ wait_to_write()
 template <int pass> struct Passes {
     typedef Factors<pass> Own;
     static constexpr int radix = Own::radix, span = Own::span, apart = N_CHANNELS / radix;
-    static_assert(radix >= VECTOR, "a thread begins at one place in each spectrum");
+    static_assert(radix % VECTOR == 0, "a thread begins at one place in each spectrum");
+    static constexpr int n_values = count_transforms(pass) * radix;
+    static constexpr int rows = radix / VECTOR; /* spectra that the group transforms at a time */
     Own factors;
     Passes<pass + 1> next;
 
@@ -75,6 +84,19 @@ template <int pass> struct Passes {
         next.await();
     }
 
+    /* Whether a thread that begins with this spectrum has value i. */
+    static __device__ bool
+    has(int spectrum, int i)
+    {
+        return i / radix < AHEAD / rows || spectrum + i / radix * rows < AHEAD;
+    }
+
+    static __device__ constexpr int
+    place(int spectrum, int at)
+    {
+        return spectrum * PITCH + (pass == 0 ? at : padded<pass - 1>(at));
+    }
+
     /* Leaves in `v` the values that the last pass makes. */
     __device__ void
     run(ct_cf32 (&v)[N_VALUES], ct_cf32 *from, ct_cf32 *to, int thread) const
@@ -82,23 +104,23 @@ template <int pass> struct Passes {
         const int first = thread % apart, spectrum = thread / apart;
         const int last = first % span + first / span * span * radix;
 
-        const ct_cf32 *own =
-            from + (pass == 0 ? spectrum * PITCH + first : padded(spectrum, first));
+        const ct_cf32 *own = from + place(spectrum, first);
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i++) {
-            const int further = i / radix * GROUP_THREADS / apart, at = i % radix * apart;
-            v[i] = own[pass == 0 ? further * PITCH + at : padded(further, at)];
-        }
+        for (int i = 0; i < n_values; i++)
+            if (has(spectrum, i))
+                v[i] = own[place(i / radix * rows, i % radix * apart)];
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i += radix)
-            factors.transform(v + i);
+        for (int i = 0; i < n_values; i += radix)
+            if (has(spectrum, i))
+                factors.transform(v + i);
         if constexpr (pass + 1 < N_PASSES) {
             wait_to_write<GROUP_THREADS>();
-            ct_cf32 *next_own = to + padded(spectrum, last);
+            ct_cf32 *next_own = to + next.place(spectrum, last);
 #pragma unroll
-            for (int i = 0; i < N_VALUES; i++)
-                next_own[padded(i / radix * GROUP_THREADS / apart, i % radix * span)] =
-                    v[i / radix * radix + Own::place(i % radix)];
+            for (int i = 0; i < n_values; i++)
+                if (has(spectrum, i))
+                    next_own[next.place(i / radix * rows, i % radix * span)] =
+                        v[i / radix * radix + Own::place(i % radix)];
             wait<GROUP_THREADS>();
             next.run(v, to, from, thread);
         }
@@ -135,7 +157,7 @@ put(ct_cf32 *spectrum, int phase, const ct_cf32 *values)
 #pragma unroll
     for (int i = 0; i < n; i++) {
         if (ROTATES)
-            spectrum[(phase + i) & (N_CHANNELS - 1)] = values[i];
+            spectrum[(uint32)(phase + i) % N_CHANNELS] = values[i];
         else
             whole.value[i] = values[i];
     }
@@ -207,6 +229,8 @@ typedef Factors<N_PASSES - 1> Last;
 
 /* The distance of the values of a thread in a spectrum. */
 static constexpr int apart = N_CHANNELS / Last::radix;
+static_assert(VECTOR * AHEAD % Last::radix == 0, "all threads have as many values");
+static_assert(!SHIFT || Last::radix % 2 == 0, "half of the channels are some values of a thread");
 
 /* The spectrum of value i of a thread, of those that the group has transformed. */
 __device__ inline int
@@ -230,8 +254,6 @@ place_of(int i)
 }
 
 #if CELL
-static_assert(Last::radix >= VECTOR, "a thread's values of a channel have one state");
-
 /* The cells of a group. */
 struct Cells {
     typedef CtEpilogue::State State;
@@ -280,7 +302,7 @@ struct Cells {
     {
         const int before = (int)(cell % N_CELLS) * CELL;
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i++) {
+        for (int i = 0; i < VECTOR * AHEAD; i++) {
             const int spectrum = spectrum_of(thread, i), t = first + spectrum;
             if (begin <= spectrum && spectrum < end && t < left)
                 epilogue.add(own[channel_of(i) * apart], lane, before + t, v[place_of(i)]);
@@ -404,7 +426,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         folded.fold(v, thread, row - (N_TAPS - 1));
 #else
 #pragma unroll
-        for (int first = 0; first < N_VALUES; first += Last::radix) {
+        for (int first = 0; first < VECTOR * AHEAD; first += Last::radix) {
             const int spectrum = spectrum_of(thread, first);
             if (row + spectrum < N_TAPS - 1 || row + spectrum >= n_rows)
                 continue;

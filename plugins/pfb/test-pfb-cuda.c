@@ -190,13 +190,54 @@ test_chain(void)
     }
 }
 
+/* Numbers of channels with factors 3 and 5, also odd ones, and the largest: radices that divide the
+ * values of a thread and radices that do not, groups that are no parts of warps, long filters and
+ * all hops. */
+static void
+test_factors(void)
+{
+    static const struct {
+        gint64 n_channels, n_taps, hop;
+        gboolean shift;
+    } banks[] = {
+        {100, 8, 100, FALSE},  {96, 8, 48, TRUE},     {768, 8, 768, FALSE}, {75, 5, 25, FALSE},
+        {125, 1, 125, FALSE},  {1536, 8, 1536, TRUE}, {6, 13, 6, TRUE},     {100, 32, 20, TRUE},
+        {960, 3, 960, FALSE},  {12, 8, 3, FALSE},     {300, 16, 150, TRUE}, {1000, 7, 500, FALSE},
+        {45, 20, 45, FALSE},   {250, 4, 250, TRUE},   {80, 9, 80, FALSE},   {3, 8, 1, FALSE},
+        {240, 30, 60, TRUE},   {640, 8, 640, FALSE},  {3, 1, 3, FALSE},     {2, 2, 2, TRUE},
+        {2048, 8, 2048, TRUE}, {640, 1, 640, FALSE},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(5);
+
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("there is no device");
+        return;
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
+        const Problem problem = {
+            .type = types[i % G_N_ELEMENTS(types)],
+            .n_channels = banks[i].n_channels,
+            .n_taps = banks[i].n_taps,
+            .hop = banks[i].hop,
+            .start = g_rand_int_range(random, -2000, 2000),
+            .n_outputs = g_rand_int_range(random, 1, banks[i].n_channels > 128 ? 30 : 100),
+            .n_stations = g_rand_int_range(random, 1, 4),
+            .n_pols = 1 + i % 2,
+            .order = i / 2 % 2,
+            .shift = banks[i].shift,
+        };
+        check(&problem, i % 5 == 4 ? 3 : 0, random);
+    }
+}
+
 /* Kernels for devices that need not be here. */
 static void
 test_kernels(void)
 {
     static const gint64 sizes[][2] = {
-        {2, 4},    {8, 16},   {64, 8},  {128, 32}, {256, 8}, {256, 16}, {256, 32}, {512, 8},
-        {512, 16}, {1024, 8}, {64, 20}, {512, 2},  {64, 3},  {256, 4},  {64, 11},  {16, 17}};
+        {2, 4},   {8, 16},   {64, 8},   {128, 32}, {256, 8},  {256, 16}, {256, 32},
+        {512, 8}, {512, 16}, {1024, 8}, {64, 20},  {512, 2},  {64, 3},   {256, 4},
+        {64, 11}, {16, 17},  {100, 8},  {768, 8},  {1536, 8}, {96, 16},  {75, 8}};
 
     if (!kernel_test_can())
         return;
@@ -211,6 +252,8 @@ test_kernels(void)
             .n_stations = 4,
             .n_pols = 2,
         };
+        if (size[0] > 1024 && ct_type_info(problem.type)->bytes > 2)
+            continue;
         Chain *chain = chain_new(&problem);
         const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
         CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
@@ -231,8 +274,8 @@ test_epilogues(void)
         {"quantise", "{ type: ci4 }"},   {"power", "{ }"},
         {"integrate", "{ length: 65 }"}, {"power", "{ }", "integrate", "{ length: 1000 }"},
     };
-    static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32},
-                                      {64, 20}, {512, 2}, {64, 3},   {16, 17}};
+    static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32}, {64, 20},
+                                      {512, 2}, {64, 3},  {16, 17},  {100, 8},  {96, 8}};
 
     if (!kernel_test_can())
         return;
@@ -257,30 +300,33 @@ test_epilogues(void)
     kernel_test_finish();
 }
 
+#define REFUSED                                                                                    \
+    "it wants a product of 2, 3 and 5 that 512 threads can share, of at most 2048 channels (8 "    \
+    "taps), 512 (16 taps) or 256 (32 taps) of ci8, but is given "
+
 /* The reasons why the variant refuses chains. */
 static void
 test_refusals(void)
 {
     static const struct {
         gint64 n_channels, n_taps, hop;
+        gboolean shift;
         const char *reason;
     } cases[] = {
-        {4096, 4, 4096,
-         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps) of ci8, but is given 4096 channels of 4 taps"},
-        {1024, 9, 1024,
-         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps) of ci8, but is given 1024 channels of 9 taps"},
-        {48, 4, 48,
-         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps) of ci8, but is given 48 channels of 4 taps"},
-        {64, 4, 48, "it wants a hop that divides the channels, but is given 48 of 64"},
-        {64, 4, 32, NULL},
+        {4096, 4, 4096, FALSE, REFUSED "4096 channels of 4 taps"},
+        {1024, 9, 1024, FALSE, REFUSED "1024 channels of 9 taps"},
+        {56, 4, 56, FALSE, REFUSED "56 channels of 4 taps"},
+        {900, 4, 900, FALSE, REFUSED "900 channels of 4 taps"},
+        {75, 4, 75, TRUE, "it shifts an even number of channels alone, but is given 75"},
+        {75, 4, 75, FALSE, NULL},
+        {64, 4, 48, FALSE, "it wants a hop that divides the channels, but is given 48 of 64"},
+        {64, 4, 32, TRUE, NULL},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         const Problem problem = {
-            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1, 0, 0, FALSE};
+            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1, 0,
+            0,      cases[i].shift};
         g_autofree char *reason = NULL;
         Chain *chain = chain_new(&problem);
         g_assert_cmpint(chain->fused->fits(chain->nodes, &reason), ==, cases[i].reason == NULL);
@@ -294,6 +340,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pfb-cuda/chain", test_chain);
+    g_test_add_func("/pfb-cuda/factors", test_factors);
     g_test_add_func("/pfb-cuda/kernels", test_kernels);
     g_test_add_func("/pfb-cuda/epilogues", test_epilogues);
     g_test_add_func("/pfb-cuda/refusals", test_refusals);
