@@ -2,6 +2,13 @@
 /* Finds the radices of passes. */
 #include "fft-radices.h"
 
+/* Values in a sector of the cache. The measured cost of a pass and of pieces that are no whole
+ * sectors, in times that of as many values as a thread has. */
+#define SECTOR_VALUES 4
+#define PASS_COST     0.4
+#define PIECES_COST   0.5
+#define OTHER_COST    0.001
+
 /* Those of fft-radix.h, the largest first. */
 static const guint known[] = {16, 15, 12, 10, 9, 8, 6, 5, 4, 3, 2};
 
@@ -19,6 +26,17 @@ held(guint radix, guint n_values)
     return ((n_values - 1) / radix + 1) * radix;
 }
 
+/* The values by which those of some threads exceed n_values, of all passes. */
+static guint
+count_idle(const FftRadices *radices, guint n_values)
+{
+    guint sum = 0;
+
+    for (guint pass = 0; pass < radices->n_passes; pass++)
+        sum += held(radices->radix[pass], n_values) - n_values;
+    return sum;
+}
+
 /* Few passes count most, but threads side by side write channels side by side if there are two.
  * Then threads that have a transform less than others count, and then the size of the radices. */
 static guint
@@ -29,7 +47,7 @@ cost(const FftRadices *radices, guint n_values)
 
     for (guint pass = 0; pass < radices->n_passes; pass++)
         sum += radices->radix[pass];
-    return sum + ct_fft_radices_idle(radices, n_values) * 1024 + is_one;
+    return sum + count_idle(radices, n_values) * 1024 + is_one;
 }
 
 /* The last pass writes, so all threads have as many values, and if the length is even, half of it
@@ -82,14 +100,34 @@ ct_fft_radices_held(const FftRadices *radices, guint n_values)
     return most;
 }
 
-guint
-ct_fft_radices_idle(const FftRadices *radices, guint n_values)
+/* The cost of passes of a thread with n_values. */
+static gdouble
+cost_of(const FftRadices *radices, gint64 length, guint n_values)
 {
-    guint sum = 0;
+    const gint64 piece = length / radices->radix[radices->n_passes - 1];
+    return PASS_COST * radices->n_passes + (gdouble)count_idle(radices, n_values) / n_values +
+           (piece % SECTOR_VALUES != 0 ? PIECES_COST : 0);
+}
 
-    for (guint pass = 0; pass < radices->n_passes; pass++)
-        sum += held(radices->radix[pass], n_values) - n_values;
-    return sum;
+guint
+ct_fft_radices_choose(FftRadices *radices, gint64 length, guint unit, guint least, guint usual)
+{
+    gdouble least_cost = G_MAXDOUBLE;
+    guint chosen = 0;
+
+    for (guint n = least; n <= usual + usual / 4; n++) {
+        FftRadices found;
+        if (!ct_fft_radices_find(&found, length, unit, unit * n))
+            continue;
+        const gdouble now =
+            cost_of(&found, length, unit * n) + OTHER_COST * (n > usual ? usual : usual - n);
+        if (now >= least_cost)
+            continue;
+        least_cost = now;
+        *radices = found;
+        chosen = n;
+    }
+    return chosen;
 }
 
 guint

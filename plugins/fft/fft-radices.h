@@ -16,11 +16,13 @@ typedef struct {
  * n_values; the last radix divides these. FALSE: there are none. */
 gboolean ct_fft_radices_find(FftRadices *radices, gint64 length, guint unit, guint n_values);
 
+/* Chooses n, about `usual` or less, and the radices for unit · n values of a thread: those with few
+ * passes, in which few threads have a transform less than others. 0: there are none. */
+guint ct_fft_radices_choose(FftRadices *radices, gint64 length, guint unit, guint least,
+                            guint usual);
+
 /* The most values that a thread has in a pass. */
 guint ct_fft_radices_held(const FftRadices *radices, guint n_values);
-
-/* The values by which those of some threads exceed n_values, of all passes. */
-guint ct_fft_radices_idle(const FftRadices *radices, guint n_values);
 
 /* Registers of a thread for the factors of all passes. */
 guint ct_fft_radices_registers(const FftRadices *radices);

@@ -100,7 +100,7 @@ compile(Radix *self, GError **error)
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         g_ptr_array_add(defines, g_strdup_printf("%s=%u", numbers[i].name, numbers[i].value));
     g_ptr_array_add(defines, ct_fft_radices_define(&way->radices));
-    g_ptr_array_add(defines, g_strdup_printf("N_CHANNELS=%" G_GINT64_FORMAT, design->length));
+    g_ptr_array_add(defines, g_strdup_printf("LENGTH=%" G_GINT64_FORMAT, design->length));
     g_ptr_array_add(defines, g_strdup_printf("SCALE=(1.0/%" G_GINT64_FORMAT ")", design->length));
     g_ptr_array_add(defines, NULL);
     self->shared_bytes =

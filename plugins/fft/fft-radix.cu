@@ -17,20 +17,20 @@
 #include <cornerturn/kit/epilogue-kernel.h>
 
 #define N_VALUES        (1 << VALUE_BITS)
-#define TEAM_TRANSFORMS (TEAM_THREADS * N_VALUES / N_CHANNELS)
-#define TILE            (THREADS * N_VALUES / N_CHANNELS)
+#define TEAM_TRANSFORMS (TEAM_THREADS * N_VALUES / LENGTH)
+#define TILE            (THREADS * N_VALUES / LENGTH)
 /* Values of a transform in shared memory. One is left free behind every 16, so that neighbours that
  * write far apart write to different banks. One more is left free so that transforms begin in
  * different banks. */
-#define PITCH (N_CHANNELS + N_CHANNELS / 16 + (ACROSS_IN || ACROSS_OUT))
+#define PITCH (LENGTH + LENGTH / 16 + (ACROSS_IN || ACROSS_OUT))
 
-static_assert(TEAM_THREADS * (radices[N_PASSES - 1]) >= N_CHANNELS,
+static_assert(TEAM_THREADS * (radices[N_PASSES - 1]) >= LENGTH,
               "a team has a whole transform in each pass");
 
 /* The values of a thread in a pass: numbers first + i·apart of `transform`, then those of the
  * transform `rows` behind it, and so on. */
 template <int pass> struct Share {
-    static constexpr int radix = radices[pass], apart = N_CHANNELS / radix;
+    static constexpr int radix = radices[pass], apart = LENGTH / radix;
     static constexpr int rows = TEAM_THREADS / apart;
     static constexpr bool across = (pass == 0 && ACROSS_IN) || (pass == N_PASSES - 1 && ACROSS_OUT);
     int first, transform;

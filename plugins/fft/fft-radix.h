@@ -5,7 +5,7 @@
  * Passes are those of Stockham. Behind passes whose radices have the product s, a pass of radix q
  * moves the values j + i·P/q of a spectrum to j % s + i·s + j / s·s·q.
  *
- * Constants of the compilation: N_CHANNELS, P; RADICES, of the passes, whose product is P. */
+ * Constants of the compilation: LENGTH, P; RADICES, of the passes, whose product is P. */
 #pragma once
 
 #include "cornerturn/kernel.h"
@@ -20,7 +20,7 @@ span_of(int pass)
     return pass == 0 ? 1 : span_of(pass - 1) * radices[pass - 1];
 }
 
-static_assert(span_of(N_PASSES) == N_CHANNELS, "passes transform a spectrum");
+static_assert(span_of(N_PASSES) == LENGTH, "passes transform a spectrum");
 
 /* Whether n / step · step is the sum of those of the parts of n, for the places n at which values
  * are written by `pass` and read by the next one. */
@@ -28,7 +28,7 @@ __device__ constexpr bool
 splits(int step, int pass)
 {
     const int span = span_of(pass), next = span_of(pass + 1);
-    const int apart = N_CHANNELS / radices[pass + 1];
+    const int apart = LENGTH / radices[pass + 1];
     return (step % span == 0 || span % step == 0) && (step % next == 0 || next % step == 0) &&
            (step % apart == 0 || apart % step == 0);
 }
@@ -38,7 +38,7 @@ splits(int step, int pass)
 __device__ constexpr int
 free_step(int pass, int step = 16)
 {
-    return step > N_CHANNELS || splits(step, pass) ? step : free_step(pass, step + 16);
+    return step > LENGTH || splits(step, pass) ? step : free_step(pass, step + 16);
 }
 
 /* The place of a value of a spectrum between `pass` and the next one. Sums of places of the parts
@@ -229,7 +229,7 @@ template <int pass> struct Factors {
     __device__ void
     init(const ct_cf32 *table, int index)
     {
-        const int step = index % span * (N_CHANNELS / (span * radix));
+        const int step = index % span * (LENGTH / (span * radix));
 #pragma unroll
         for (int b = 1; b < inner; b++)
             low[b] = table[b * step];

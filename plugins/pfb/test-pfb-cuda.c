@@ -59,7 +59,8 @@ chain_new(const Problem *problem)
 
     chain->fir = variant_test_new("fir", fir, problem->type, before);
     chain->fft =
-        variant_test_new("fft", problem->shift ? "{ shift: true }" : "{ }", CT_CF32, between);
+        variant_test_new("fft", problem->shift ? "{ shift: true }" : "{ }",
+                         ct_type_info(problem->type)->is_complex ? CT_CF32 : CT_F32, between);
     chain->fir->in.start = problem->start;
     chain->fft->in.ticks_per_sample = chain->fft->out.ticks_per_sample =
         chain->fir->out.ticks_per_sample;
@@ -114,12 +115,16 @@ check(const Problem *problem, gsize padding, GRand *random)
     CtBlock cut = variant_test_block(&chain->fft->out, order[2], n, 0, 0xff);
     const gint64 firings[] = {1 + g_rand_int_range(random, 0, 40), 1,
                               1 + g_rand_int_range(random, 0, 40)};
+    g_autofree char *reason = NULL;
     gdouble largest, same;
 
+    chain->fused->fits(chain->nodes, &reason);
+    g_assert_cmpstr(reason, ==, NULL);
+    const CtType type = problem->type;
     variant_test_visit(&in,
-                       problem->type == CT_CF16   ? fill_half
-                       : problem->type == CT_CF32 ? fill_float
-                                                  : fill_part,
+                       type == CT_CF16 || type == CT_F16   ? fill_half
+                       : type == CT_CF32 || type == CT_F32 ? fill_float
+                                                           : fill_part,
                        random);
     variant_test_run(chain->fir, find_variant(chain->fir, CT_REFERENCE, 1), order[0], &in, order[1],
                      &between, 1, &n, 1);
@@ -230,6 +235,57 @@ test_factors(void)
     }
 }
 
+/* Real samples. */
+static void
+test_real(void)
+{
+    static const struct {
+        CtType type;
+        gint64 n_channels, n_taps, hop;
+    } banks[] = {
+        {CT_I8, 64, 8, 64},     {CT_F32, 2048, 8, 2048}, {CT_I8, 4096, 8, 4096},
+        {CT_U8, 4, 3, 4},       {CT_I16, 256, 16, 128},  {CT_F16, 200, 5, 50},
+        {CT_I8, 2048, 8, 1024}, {CT_F32, 12, 1, 4},      {CT_I8, 1536, 7, 1536},
+        {CT_F32, 960, 8, 960},  {CT_I16, 8, 8, 1},       {CT_U8, 320, 12, 160},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(7);
+
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("there is no device");
+        return;
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
+        const Problem problem = {
+            .type = banks[i].type,
+            .n_channels = banks[i].n_channels,
+            .n_taps = banks[i].n_taps,
+            .hop = banks[i].hop,
+            .start = g_rand_int_range(random, -2000, 2000),
+            .n_outputs = g_rand_int_range(random, 1, banks[i].n_channels > 256 ? 20 : 100),
+            .n_stations = g_rand_int_range(random, 1, 4),
+            .n_pols = 1 + i % 2,
+            .order = i / 2 % 2,
+        };
+        check(&problem, i % 5 == 4 ? 3 : 0, random);
+    }
+}
+
+/* Compiles kernels, with stages attached behind them or, if `behind` is NULL, without. */
+static void
+compile(const Problem *problem, const char *const *behind)
+{
+    Chain *chain = chain_new(problem);
+    const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
+    CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
+    const char *const order[2] = {orders[0][0], orders[0][2]};
+    variant_test_bind(&chain->both, order, samples, inputs, outputs);
+    if (behind)
+        kernel_test_compile_attached(&chain->both, chain->fused, order, samples, behind);
+    else
+        kernel_test_compile_variant(&chain->both, chain->fused, inputs, outputs);
+    chain_free(chain);
+}
+
 /* Kernels for devices that need not be here. */
 static void
 test_kernels(void)
@@ -254,13 +310,37 @@ test_kernels(void)
         };
         if (size[0] > 1024 && ct_type_info(problem.type)->bytes > 2)
             continue;
-        Chain *chain = chain_new(&problem);
-        const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
-        CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
-        const char *const order[2] = {orders[0][0], orders[0][2]};
-        variant_test_bind(&chain->both, order, samples, inputs, outputs);
-        kernel_test_compile_variant(&chain->both, chain->fused, inputs, outputs);
-        chain_free(chain);
+        compile(&problem, NULL);
+    }
+    kernel_test_finish();
+}
+
+/* Kernels of real samples, some with a fold behind them. */
+static void
+test_real_kernels(void)
+{
+    static const char *const folded[] = {"power", "{ }", "integrate", "{ length: 64 }", NULL};
+    static const struct {
+        CtType type;
+        gint64 n_channels, n_taps;
+    } banks[] = {
+        {CT_I8, 4096, 8}, {CT_F32, 2048, 8}, {CT_F32, 64, 16}, {CT_I16, 1024, 8}, {CT_I8, 256, 8},
+        {CT_F16, 96, 8},  {CT_U8, 512, 16},  {CT_I8, 2048, 8}, {CT_F32, 256, 4},
+    };
+
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
+        const Problem problem = {
+            .type = banks[i].type,
+            .n_channels = banks[i].n_channels,
+            .n_taps = banks[i].n_taps,
+            .hop = banks[i].n_channels,
+            .n_outputs = 64,
+            .n_stations = 4,
+            .n_pols = 2,
+        };
+        compile(&problem, i % 4 == 0 ? folded : NULL);
     }
     kernel_test_finish();
 }
@@ -290,12 +370,7 @@ test_epilogues(void)
             .n_stations = 4,
             .n_pols = 2,
         };
-        Chain *chain = chain_new(&problem);
-        const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
-        const char *const order[2] = {orders[0][0], orders[0][2]};
-        kernel_test_compile_attached(&chain->both, chain->fused, order, samples,
-                                     attached[i % G_N_ELEMENTS(attached)]);
-        chain_free(chain);
+        compile(&problem, attached[i % G_N_ELEMENTS(attached)]);
     }
     kernel_test_finish();
 }
@@ -341,7 +416,9 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pfb-cuda/chain", test_chain);
     g_test_add_func("/pfb-cuda/factors", test_factors);
+    g_test_add_func("/pfb-cuda/real", test_real);
     g_test_add_func("/pfb-cuda/kernels", test_kernels);
+    g_test_add_func("/pfb-cuda/real-kernels", test_real_kernels);
     g_test_add_func("/pfb-cuda/epilogues", test_epilogues);
     g_test_add_func("/pfb-cuda/refusals", test_refusals);
     return g_test_run();

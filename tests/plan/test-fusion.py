@@ -171,7 +171,7 @@ class Fusion(graphs.GraphTest):
         gaps = self.random_gaps(5000)
         counts = self.check_chain(self.fold(10, *quantised), self.ROUNDING, invalid=gaps, noise=100)
         self.assertGreater(counts["s0.clipped"], 0)
-        for kind, noise in ("ci4", 2), ("ci16", 3000), ("cf32", 1):
+        for kind, noise in ("ci4", 2), ("ci16", 3000), ("cf32", 1), ("i8", 30), ("f32", 1):
             self.check_chain(self.fold(12, {"stage": "power"}), self.ROUNDING, type=kind,
                              noise=noise, invalid=gaps)
         for layout in "[station pol time channel]", "[channel time station pol]":
