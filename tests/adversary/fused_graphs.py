@@ -50,7 +50,7 @@ def chain_of(numbers):
 
 
 def graph_of(numbers, chain):
-    n_channels = numbers.choice([1 << numbers.randrange(1, 9), 3, 10, 36, 75, 96, 100, 192])
+    n_channels = numbers.choice([1 << numbers.randrange(1, 9), 6, 10, 36, 96, 100, 192])
     n_taps = numbers.randrange(1, 12)
     samples = n_channels * (n_taps + numbers.randrange(0, 300)) + numbers.randrange(n_channels)
     samples = min(samples, 20000 + n_channels * n_taps)
