@@ -51,7 +51,8 @@ def chain_of(numbers):
 
 
 def graph_of(numbers, chain):
-    n_channels, n_taps = 1 << numbers.randrange(1, 9), numbers.randrange(1, 12)
+    n_channels = numbers.choice([1 << numbers.randrange(1, 9), 6, 10, 36, 96, 100, 192])
+    n_taps = numbers.randrange(1, 12)
     samples = n_channels * (n_taps + numbers.randrange(0, 300)) + numbers.randrange(n_channels)
     samples = min(samples, 20000 + n_channels * n_taps)
     sky = {"stage": "generate", "type": numbers.choice(TYPES), "sample_rate": "1 MHz",

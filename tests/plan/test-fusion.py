@@ -35,6 +35,9 @@ CHAINS = [
      {"stage": "quantise", "type": "ci4", "scale": 0.1}],
 ]
 
+# Numbers of channels that are no powers of two.
+OTHER_SIZES = [3, 6, 20, 75, 96, 100, 192]
+
 
 @unittest.skipUnless(pipeline.has_device(), "there is no device")
 class Fusion(graphs.GraphTest):
@@ -131,16 +134,16 @@ class Fusion(graphs.GraphTest):
         for chain in CHAINS[::3] if SANITIZED else CHAINS:
             n_channels = 1 << self.numbers.randrange(1, 9)
             samples = self.numbers.randrange(12 * n_channels, 60 * n_channels + 500)
-            gaps = self.random_gaps(samples) if self.numbers.random() < 0.5 else []
-            with self.subTest(chain=chain, n_channels=n_channels, samples=samples, gaps=gaps):
+            gaps = {"invalid": self.random_gaps(samples)} if self.numbers.random() < 0.5 else {}
+            with self.subTest(chain=chain, n_channels=n_channels, samples=samples, **gaps):
                 self.check_chain(chain, variant="fused-blocks-cuda", n_channels=n_channels,
-                                 n_taps=self.numbers.randrange(1, 9), samples=samples, invalid=gaps,
+                                 n_taps=self.numbers.randrange(1, 9), samples=samples, **gaps,
                                  noise=60, start=self.numbers.randrange(-1000, 1000),
                                  block={"time": self.numbers.randrange(100, 3000)})
 
     def test_shapes(self):
         for _ in range(2 if SANITIZED else 8):
-            n_channels = 1 << self.numbers.randrange(1, 9)
+            n_channels = self.numbers.choice([1 << self.numbers.randrange(1, 9), *OTHER_SIZES])
             self.check_chain(self.numbers.choice(CHAINS), n_channels=n_channels,
                              n_taps=self.numbers.randrange(1, 9),
                              samples=self.numbers.randrange(12 * n_channels, 12 * n_channels + 3000),
@@ -163,7 +166,8 @@ class Fusion(graphs.GraphTest):
         cells; that are short at the end; longer than the stream."""
         power = {"stage": "power"}
         cases = [(16, 4, 1), (32, 8, 2), (2, 5, 3), (64, 8, 63), (256, 8, 64), (128, 3, 65),
-                 (16, 7, 1000), (8, 16, 1013), (1024, 8, 7), (64, 4, 500)]
+                 (16, 7, 1000), (8, 16, 1013), (1024, 8, 7), (64, 4, 500), (100, 8, 64), (96, 8, 65),
+                 (75, 4, 7), (768, 8, 16)]
         for n_channels, n_taps, length in cases[::3] if SANITIZED else cases:
             with self.subTest(n_channels=n_channels, length=length):
                 samples = n_channels * (n_taps + min(2 * length, 1200 // n_channels + length) + 3)
@@ -182,7 +186,7 @@ class Fusion(graphs.GraphTest):
         gaps = self.random_gaps(5000)
         counts = self.check_chain(self.fold(10, *quantised), self.ROUNDING, invalid=gaps, noise=100)
         self.assertGreater(counts["s0.clipped"], 0)
-        for kind, noise in ("ci4", 2), ("ci16", 3000), ("cf32", 1):
+        for kind, noise in ("ci4", 2), ("ci16", 3000), ("cf32", 1), ("i8", 30), ("f32", 1):
             self.check_chain(self.fold(12, {"stage": "power"}), self.ROUNDING, type=kind,
                              noise=noise, invalid=gaps)
         for layout in "[station pol time channel]", "[channel time station pol]":
