@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transforms of powers of two on the device by a kernel of the plugin's own, which reads from one
- * order of axes and writes to another. */
+/* Transforms of lengths with factors 2, 3 and 5 on the device by a kernel of the plugin's own,
+ * which reads from one order of axes and writes to another. */
 #include "fft-places.h"
+#include "fft-radices.h"
 #include "fft.h"
 
 #include <cornerturn/kit/epilogue.h>
@@ -10,9 +11,9 @@
 
 #define SOURCES "/cornerturn/plugins/fft/"
 
-/* Bits of the lengths that a block holds. */
-#define LEAST_BITS 2
-#define MOST_BITS  12
+/* The lengths that a block holds. */
+#define LEAST_LENGTH 4
+#define MOST_LENGTH  4096
 
 /* Transforms that stand side by side if the samples of one do not, and the most threads for them.
  */
@@ -21,20 +22,23 @@
 #define WARP            32
 
 /* The least threads that a multiprocessor shall hold. They are fewer with a third pass, whose
- * factors take registers, and with an epilogue. */
+ * factors take registers, with an epilogue, and with more values than usual. */
 #define ENOUGH_THREADS 768
 #define FEWER_THREADS  512
+#define USUAL_HELD     16
 
 enum { THREADS, VALUES };
 static const CtTunable tunables[] = {
     [THREADS] = {"threads", CT_VALUES(64, 128, 256, 512), 128, "of a block, at least"},
-    [VALUES] = {"values", CT_VALUES(8, 16), 16, "of a transform that a thread has"},
+    [VALUES] = {"values", CT_VALUES(8, 16), 16, "of a transform that a thread has, about"},
     {NULL},
 };
+static const gint64 defaults[] = {[THREADS] = 128, [VALUES] = 16};
 
 /* How a block works. */
 typedef struct {
-    guint bits, value_bits, n_passes;
+    FftRadices radices;
+    guint n_values;
     guint threads, team_threads;
     gboolean across[2]; /* in the input, in the output */
 } Way;
@@ -51,24 +55,62 @@ typedef struct {
     guint wave; /* blocks that the device holds at once */
 } Radix;
 
+/* The fewest threads that have whole transforms in each pass. */
 static guint
-log2_of(gint64 n)
+count_apart(const FftRadices *radices, gint64 length)
 {
-    return (guint)g_bit_nth_msf((gulong)n, -1);
+    gint64 common = radices->radix[0];
+
+    for (guint pass = 1; pass < radices->n_passes; pass++)
+        for (gint64 b = radices->radix[pass]; b > 0;) {
+            const gint64 rest = common % b;
+            common = b;
+            b = rest;
+        }
+    return (guint)(length / common);
 }
 
-static void
-choose_way(Way *way, gint64 length, const gint64 *tuning)
+/* The threads of a block: about as many as wanted, in whole warps if that is easy. */
+static guint
+count_threads(guint apart, guint wanted)
 {
-    way->bits = log2_of(length);
-    way->value_bits = MIN(log2_of(tuning[VALUES]), way->bits);
-    way->n_passes = MAX(2, (way->bits - 1) / way->value_bits + 1);
-    /* The last passes have the smallest radix. A team has at least one whole transform of them. */
-    const guint apart = 1u << (way->bits - way->bits / way->n_passes);
+    const guint least = MIN((wanted + apart - 1) / apart, MOST_THREADS / apart) * apart;
+
+    for (guint threads = least; threads <= MIN(2 * least, MOST_THREADS); threads += apart)
+        if (threads % WARP == 0)
+            return threads;
+    return least;
+}
+
+/* Chooses radices that few enough threads can share. Returns how many, or 0: there are none. */
+static guint
+choose_radices(Way *way, gint64 length, guint usual)
+{
+    for (guint unit = 1; unit <= usual; unit *= 2) {
+        const guint n = ct_fft_radices_choose(&way->radices, length, unit, 1, usual / unit);
+        const guint apart = n > 0 ? count_apart(&way->radices, length) : 0;
+        way->n_values = n * unit;
+        if (n > 0 && apart <= MOST_THREADS)
+            return apart;
+    }
+    return 0;
+}
+
+/* FALSE: a block can't hold such transforms. */
+static gboolean
+choose_way(Way *way, const FftDesign *design, const gint64 *tuning)
+{
+    const gint64 length = design->length;
+    const guint apart = choose_radices(way, length, (guint)MIN(tuning[VALUES], length));
+    const guint side = design->inverse ? 0 : way->radices.n_passes - 1;
+
+    if (apart == 0 || (design->shift && way->radices.radix[side] % 2 != 0))
+        return FALSE;
     const gboolean across = way->across[0] || way->across[1];
     const guint wanted = across ? MIN(WIDE_TRANSFORMS * apart, MOST_THREADS) : apart;
-    way->threads = MAX((guint)tuning[THREADS], MAX(wanted, WARP));
-    way->team_threads = !across && apart <= WARP ? WARP : way->threads;
+    way->threads = count_threads(apart, MAX((guint)tuning[THREADS], MAX(wanted, WARP)));
+    way->team_threads = !across && WARP % apart == 0 ? WARP : way->threads;
+    return TRUE;
 }
 
 static gboolean
@@ -78,18 +120,18 @@ compile(Radix *self, GError **error)
     const FftDesign *design = &self->design;
     const gsize pitch =
         (gsize)(design->length + design->length / 16) + (way->across[0] || way->across[1]);
+    const guint held = ct_fft_radices_held(&way->radices, way->n_values);
     g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
     const struct {
         const char *name;
         guint value;
     } numbers[] = {
-        {"N_BITS", way->bits},
-        {"N_PASSES", way->n_passes},
-        {"VALUE_BITS", way->value_bits},
+        {"N_VALUES", way->n_values},
         {"THREADS", way->threads},
-        {"MIN_BLOCKS",
-         MAX(1, (way->n_passes == 2 && !self->epilogue ? ENOUGH_THREADS : FEWER_THREADS) /
-                    way->threads)},
+        {"MIN_BLOCKS", MAX(1, (way->radices.n_passes == 2 && !self->epilogue && held <= USUAL_HELD
+                                   ? ENOUGH_THREADS
+                                   : FEWER_THREADS) /
+                                  way->threads)},
         {"TEAM_THREADS", way->team_threads},
         {"ACROSS_IN", way->across[0]},
         {"ACROSS_OUT", way->across[1]},
@@ -99,11 +141,12 @@ compile(Radix *self, GError **error)
 
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         g_ptr_array_add(defines, g_strdup_printf("%s=%u", numbers[i].name, numbers[i].value));
-    g_ptr_array_add(defines, g_strdup_printf("N_CHANNELS=%" G_GINT64_FORMAT, design->length));
+    g_ptr_array_add(defines, ct_fft_radices_define(&way->radices));
+    g_ptr_array_add(defines, g_strdup_printf("LENGTH=%" G_GINT64_FORMAT, design->length));
     g_ptr_array_add(defines, g_strdup_printf("SCALE=(1.0/%" G_GINT64_FORMAT ")", design->length));
     g_ptr_array_add(defines, NULL);
     self->shared_bytes =
-        ((gsize)way->threads << way->value_bits >> way->bits) * pitch * 2 * sizeof(float);
+        (gsize)(way->threads * way->n_values / (guint)design->length) * pitch * 2 * sizeof(float);
     const CtKernelSpec spec = {
         .name = "fft_radix",
         .source = SOURCES "fft-radix.cu",
@@ -159,7 +202,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     }
     self->way.across[0] = self->axes.transformed_in + 1 < in->layout.n_axes;
     self->way.across[1] = self->axes.transformed_out + 1 < out->layout.n_axes;
-    choose_way(&self->way, design->length, prepare->tuning);
+    if (!choose_way(&self->way, design, prepare->tuning))
+        (void)choose_way(&self->way, design, defaults);
     return send_table(self, error) && compile(self, error);
 }
 
@@ -209,7 +253,7 @@ work(gpointer state, const CtWork *work, GError **error)
     const Radix *self = state;
     const Way *way = &self->way;
     const guint8 *in = work->inputs[0].data, *out = work->outputs[0].data;
-    const guint tile = way->threads << way->value_bits >> way->bits;
+    const guint tile = way->threads * way->n_values / (guint)self->design.length;
     FftBatch batch;
     FftPlaces places;
 
@@ -248,13 +292,15 @@ fits(const CtNode *nodes, char **reason)
     const char *phase = ct_axis_name("phase"), *channel = ct_axis_name("channel");
     const gboolean usual = (design.axis == phase && design.to == channel) ||
                            (design.axis == channel && design.to == phase);
+    Way way = {0};
 
     if (!usual)
         *reason = g_strdup("it takes phases to channels, or back, alone");
-    else if ((n & (n - 1)) != 0 || n < 1 << LEAST_BITS || n > 1 << MOST_BITS)
-        *reason = g_strdup_printf("it wants a power of two from %d to %d samples, but is given "
+    else if (n < LEAST_LENGTH || n > MOST_LENGTH || !choose_way(&way, &design, defaults))
+        *reason = g_strdup_printf("it wants a product of 2, 3 and 5 from %d to %d samples that %d "
+                                  "threads can share, if it is shifted, an even one, but is given "
                                   "%" G_GINT64_FORMAT,
-                                  1 << LEAST_BITS, 1 << MOST_BITS, n);
+                                  LEAST_LENGTH, MOST_LENGTH, MOST_THREADS, n);
     return *reason == NULL;
 }
 
@@ -262,15 +308,13 @@ fits(const CtNode *nodes, char **reason)
 static gboolean
 differs(const CtNode *nodes, const gint64 *tuning)
 {
-    const gint64 defaults[] = {tunables[THREADS].fallback, tunables[VALUES].fallback};
     FftDesign design;
     Way way = {0}, usual = {0};
 
     if (!ct_fft_design_init(&design, nodes[0].params, &nodes[0].inputs[0], NULL))
         return FALSE;
-    choose_way(&way, design.length, tuning);
-    choose_way(&usual, design.length, defaults);
-    return way.threads != usual.threads || way.value_bits != usual.value_bits;
+    return choose_way(&way, &design, tuning) && choose_way(&usual, &design, defaults) &&
+           (way.threads != usual.threads || way.n_values != usual.n_values);
 }
 
 /* From one order to another, transforms are read or written in pieces: the samples of all

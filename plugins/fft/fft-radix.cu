@@ -1,37 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transforms of powers of two that a block of threads can hold. Every value is read once and
- * written once; between the passes it goes through shared memory.
+/* Transforms of lengths with factors 2, 3 and 5 that a block of threads can hold. Every value is
+ * read once and written once; between the passes it goes through shared memory.
  *
  * A team of threads takes TEAM_TRANSFORMS transforms, and each thread N_VALUES values in each pass
- * (fft-radix.h). If samples lie side by side, the threads that read or write them do, too. If
- * transforms lie side by side, neighbouring threads have the same sample of different transforms.
+ * (fft-radix.h), or so many that its radix divides them; then some threads have less. If samples
+ * lie side by side, the threads that read or write them do, too. If transforms lie side by side,
+ * neighbouring threads have the same sample of different transforms.
  *
- * Constants of the compilation beside those of fft-radix.h: VALUE_BITS, log2 N_VALUES; THREADS of a
- * block, of which a multiprocessor shall hold MIN_BLOCKS, and TEAM_THREADS of a team; ACROSS_IN,
- * ACROSS_OUT; INVERSE, with which parts change places on both sides, since swap(F(swap(x))) is the
- * inverse transform of x but for the factor SCALE; SHIFT, whether channel 0 stands in the middle.
+ * Constants of the compilation beside those of fft-radix.h: N_VALUES; THREADS of a block, of which
+ * a multiprocessor shall hold MIN_BLOCKS, and TEAM_THREADS of a team; ACROSS_IN, ACROSS_OUT;
+ * INVERSE, with which parts change places on both sides, since swap(F(swap(x))) is the inverse
+ * transform of x but for the factor SCALE; SHIFT, whether channel 0 stands in the middle.
  */
 #include "fft-places.h"
 #include "fft-radix.h"
 
 #include <cornerturn/kit/epilogue-kernel.h>
 
-#define N_VALUES        (1 << VALUE_BITS)
-#define TEAM_TRANSFORMS (TEAM_THREADS * N_VALUES / N_CHANNELS)
-#define TILE            (THREADS * N_VALUES / N_CHANNELS)
+#define TEAM_TRANSFORMS (TEAM_THREADS * N_VALUES / LENGTH)
+#define TILE            (THREADS * N_VALUES / LENGTH)
 /* Values of a transform in shared memory. One is left free behind every 16, so that neighbours that
  * write far apart write to different banks. One more is left free so that transforms begin in
  * different banks. */
-#define PITCH (N_CHANNELS + N_CHANNELS / 16 + (ACROSS_IN || ACROSS_OUT))
+#define PITCH (LENGTH + LENGTH / 16 + (ACROSS_IN || ACROSS_OUT))
 
-static_assert(TEAM_THREADS * (1 << radix_bits(N_PASSES - 1)) >= N_CHANNELS,
-              "a team has a whole transform in each pass");
+/* The most values of a thread, in a pass or in those from it on. */
+__device__ constexpr int
+count_held(int pass)
+{
+    const int own = ((N_VALUES - 1) / radices[pass] + 1) * radices[pass];
+    const int next = pass + 1 < N_PASSES ? count_held(pass + 1) : 0;
+    return own > next ? own : next;
+}
+
+#define HELD (count_held(0))
 
 /* The values of a thread in a pass: numbers first + i·apart of `transform`, then those of the
  * transform `rows` behind it, and so on. */
 template <int pass> struct Share {
-    static constexpr int radix = 1 << radix_bits(pass), apart = N_CHANNELS / radix;
+    static constexpr int radix = radices[pass], apart = LENGTH / radix;
     static constexpr int rows = TEAM_THREADS / apart;
+    static constexpr int n_values = ((N_VALUES - 1) / radix + 1) * radix;
+    static_assert(TEAM_THREADS % apart == 0, "a team has whole transforms in each pass");
     static constexpr bool across = (pass == 0 && ACROSS_IN) || (pass == N_PASSES - 1 && ACROSS_OUT);
     int first, transform;
 
@@ -42,7 +52,13 @@ template <int pass> struct Share {
     {
     }
 
-    /* The transform of value i of the thread, and the value's place in it. */
+    /* Whether the thread has value i; the value's transform, and its place in it. */
+    __device__ bool
+    has(int i) const
+    {
+        return i / radix < N_VALUES / radix || transform_of(i) < TEAM_TRANSFORMS;
+    }
+
     __device__ int
     transform_of(int i) const
     {
@@ -73,27 +89,30 @@ template <int pass> struct Passes {
     }
 
     __device__ void
-    run(ct_cf32 (&v)[N_VALUES], ct_cf32 *memory, int thread) const
+    run(ct_cf32 (&v)[HELD], ct_cf32 *memory, int thread) const
     {
         const Share<pass> share(thread);
 
-        if (pass > 0)
+        if constexpr (pass > 0)
 #pragma unroll
-            for (int i = 0; i < N_VALUES; i++) {
+            for (int i = 0; i < share.n_values; i++) {
                 const int at = share.place_of(i);
-                v[i] = memory[share.transform_of(i) * PITCH + at + at / 16];
+                if (share.has(i))
+                    v[i] = memory[share.transform_of(i) * PITCH + padded<pass - 1>(at)];
             }
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i += radix)
-            factors.transform(v + i);
+        for (int i = 0; i < share.n_values; i += radix)
+            if (share.has(i))
+                factors.transform(v + i);
         if constexpr (pass + 1 < N_PASSES) {
             wait<TEAM_THREADS>();
 #pragma unroll
-            for (int i = 0; i < N_VALUES; i++) {
+            for (int i = 0; i < share.n_values; i++) {
                 const int at =
                     share.first % span + i % radix * span + share.first / span * span * radix;
-                memory[share.transform_of(i) * PITCH + at + at / 16] =
-                    v[i / radix * radix + Own::place(i % radix)];
+                if (share.has(i))
+                    memory[share.transform_of(i) * PITCH + padded<pass>(at)] =
+                        v[i / radix * radix + Own::place(i % radix)];
             }
             wait<TEAM_THREADS>();
             next.run(v, memory, thread);
@@ -126,17 +145,21 @@ shifted(int i)
     return i / radix * radix + (i + radix / 2) % radix;
 }
 
+static_assert(!SHIFT || radices[INVERSE ? 0 : N_PASSES - 1] % 2 == 0,
+              "half of the channels are some values of a thread");
+static_assert(N_VALUES % radices[N_PASSES - 1] == 0, "all threads write as many values");
+
 __device__ inline void
-read(ct_cf32 (&v)[N_VALUES], const uint8 *in, const FftPlaces &places, uint32 tile, int thread)
+read(ct_cf32 (&v)[HELD], const uint8 *in, const FftPlaces &places, uint32 tile, int thread)
 {
     typedef Share<0> Own;
     const Own share(thread);
     const int64 step = ACROSS_IN ? places.step_in : (int64)sizeof(ct_cf32);
 
 #pragma unroll
-    for (int b = 0; b < N_VALUES; b += Own::radix) {
+    for (int b = 0; b < Own::n_values; b += Own::radix) {
         const uint32 transform = tile + share.transform_of(b);
-        const bool is_there = transform < places.n_transforms;
+        const bool is_there = share.has(b) && transform < places.n_transforms;
         const uint8 *from = in + share.first * step;
         if (is_there)
             from += offset(places, places.in, transform);
@@ -152,7 +175,7 @@ read(ct_cf32 (&v)[N_VALUES], const uint8 *in, const FftPlaces &places, uint32 ti
 }
 
 __device__ inline void
-write(CtEpilogue &epilogue, const ct_cf32 (&v)[N_VALUES], uint8 *out, const FftPlaces &places,
+write(CtEpilogue &epilogue, const ct_cf32 (&v)[HELD], uint8 *out, const FftPlaces &places,
       uint32 tile, int thread)
 {
     typedef Share<N_PASSES - 1> Own;
@@ -192,7 +215,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     passes.init(table, thread);
     for (uint32 tile = blockIdx.x; tile < places.n_tiles; tile += gridDim.x) {
         const uint32 first = tile * TILE + team * TEAM_TRANSFORMS;
-        ct_cf32 v[N_VALUES];
+        ct_cf32 v[HELD];
         read(v, in, places, first, thread);
         passes.run(v, memory, thread);
         write(epilogue, v, out, places, first, thread);

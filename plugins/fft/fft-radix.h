@@ -1,38 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Butterflies of transforms of powers of two, by threads that hold a few of its values each. The
- * kernels of fft, and of fir and fft in one, share them.
+/* Butterflies of transforms with factors 2, 3 and 5, by threads that hold a few of its values each.
+ * The kernels of fft, and of fir and fft in one, share them.
  *
  * Passes are those of Stockham. Behind passes whose radices have the product s, a pass of radix q
  * moves the values j + i·P/q of a spectrum to j % s + i·s + j / s·s·q.
  *
- * Constants of the compilation: N_CHANNELS, P; N_BITS, its logarithm; N_PASSES. */
+ * Constants of the compilation: LENGTH, P; RADICES, of the passes, whose product is P. */
 #pragma once
 
 #include "cornerturn/kernel.h"
 
-static_assert(N_CHANNELS == 1 << N_BITS, "a power of two");
-
-/* The logarithm of a pass's radix. The largest radices come first, since the first pass has no
- * factors. */
-__device__ constexpr int
-radix_bits(int pass)
-{
-    return N_BITS / N_PASSES + (pass < N_BITS % N_PASSES);
-}
+static constexpr int radices[] = {RADICES};
+#define N_PASSES ((int)(sizeof radices / sizeof *radices))
 
 /* Product of the radices before `pass`. */
 __device__ constexpr int
-span_bits(int pass)
+span_of(int pass)
 {
-    return pass == 0 ? 0 : span_bits(pass - 1) + radix_bits(pass - 1);
+    return pass == 0 ? 1 : span_of(pass - 1) * radices[pass - 1];
 }
 
-/* Waits for the n threads that share transforms. They are a part of a warp, or all of the block. */
+static_assert(span_of(N_PASSES) == LENGTH, "passes transform a spectrum");
+
+/* Whether n / step · step is the sum of those of the parts of n, for the places n at which values
+ * are written by `pass` and read by the next one. */
+__device__ constexpr bool
+splits(int step, int pass)
+{
+    const int span = span_of(pass), next = span_of(pass + 1);
+    const int apart = LENGTH / radices[pass + 1];
+    return (step % span == 0 || span % step == 0) && (step % next == 0 || next % step == 0) &&
+           (step % apart == 0 || apart % step == 0);
+}
+
+/* Between `pass` and the next one, a place is left free behind every so many values, so that
+ * neighbours that write far apart write to different banks. */
+__device__ constexpr int
+free_step(int pass, int step = 16)
+{
+    return step > LENGTH || splits(step, pass) ? step : free_step(pass, step + 16);
+}
+
+/* The place of a value of a spectrum between `pass` and the next one. Sums of places of the parts
+ * of a sum are places of sums. */
+template <int pass>
+__device__ constexpr int
+padded(int at)
+{
+    return at + at / free_step(pass);
+}
+
+/* Waits for the n threads that share transforms. They are a part of a warp, or it waits for all of
+ * the block. */
 template <int n>
 __device__ inline void
 wait()
 {
-    if constexpr (n <= 32)
+    if constexpr (32 % n == 0)
         __syncwarp();
     else
         __syncthreads();
@@ -58,7 +82,7 @@ multiply(ct_cf32 a, ct_cf32 b)
 
 /* a · exp(−2πi m / 16), m known to the compiler. */
 __device__ inline ct_cf32
-rotate(ct_cf32 a, int m)
+rotate16(ct_cf32 a, int m)
 {
     const float cosine = 0.92387953251128675613f, sine = 0.38268343236508977173f;
     const float half = 0.70710678118654752440f;
@@ -76,7 +100,47 @@ rotate(ct_cf32 a, int m)
     return a;
 }
 
-/* Transforms of 2 and 4 values `apart`. */
+/* cos(2π m / n) and sin(2π m / n) for 0 ≤ m < n, by their series around a half turn. */
+__device__ constexpr double
+turn(int m, int n, bool is_sine)
+{
+    const double x = 3.14159265358979323846 * (2 * m - n) / n;
+    double term = is_sine ? x : 1, sum = 0;
+    for (int k = is_sine ? 2 : 1; k < 40; k += 2) {
+        sum -= term;
+        term *= -x * x / (k * (k + 1));
+    }
+    return sum;
+}
+
+template <int n> struct Turns {
+    float re[n] = {}, im[n] = {};
+
+    __device__ constexpr Turns()
+    {
+        for (int m = 0; m < n; m++) {
+            re[m] = (float)turn(m, n, false);
+            im[m] = (float)-turn(m, n, true);
+        }
+    }
+};
+
+/* a · exp(−2πi m / n), m known to the compiler. */
+template <int n>
+__device__ inline ct_cf32
+rotate(ct_cf32 a, int m)
+{
+    if constexpr (16 % n == 0) {
+        return rotate16(a, m * (16 / n));
+    } else {
+        constexpr Turns<n> turns;
+        if (m * 4 % n == 0)
+            return rotate16(a, m * 4 / n * 4);
+        return multiply(a, {turns.re[m], turns.im[m]});
+    }
+}
+
+/* Transforms of 2 to 5 values `apart`. */
 __device__ inline void
 transform2(ct_cf32 *v, int apart)
 {
@@ -87,10 +151,24 @@ transform2(ct_cf32 *v, int apart)
 }
 
 __device__ inline void
+transform3(ct_cf32 *v, int apart)
+{
+    const float sine = 0.86602540378443864676f;
+    const ct_cf32 a = v[0], sum = add(v[apart], v[2 * apart]);
+    const ct_cf32 difference = subtract(v[apart], v[2 * apart]);
+    const ct_cf32 middle = {fmaf(-0.5f, sum.re, a.re), fmaf(-0.5f, sum.im, a.im)};
+
+    v[0] = add(a, sum);
+    v[apart] = {fmaf(sine, difference.im, middle.re), fmaf(-sine, difference.re, middle.im)};
+    v[2 * apart] = {fmaf(-sine, difference.im, middle.re), fmaf(sine, difference.re, middle.im)};
+}
+
+__device__ inline void
 transform4(ct_cf32 *v, int apart)
 {
     const ct_cf32 a = add(v[0], v[2 * apart]), b = subtract(v[0], v[2 * apart]);
-    const ct_cf32 c = add(v[apart], v[3 * apart]), d = rotate(subtract(v[apart], v[3 * apart]), 4);
+    const ct_cf32 c = add(v[apart], v[3 * apart]),
+                  d = rotate<4>(subtract(v[apart], v[3 * apart]), 1);
 
     v[0] = add(a, c);
     v[apart] = add(b, d);
@@ -98,18 +176,60 @@ transform4(ct_cf32 *v, int apart)
     v[3 * apart] = subtract(b, d);
 }
 
+/* a + x·b + y·c */
+__device__ inline ct_cf32
+combine(ct_cf32 a, float x, ct_cf32 b, float y, ct_cf32 c)
+{
+    return {fmaf(y, c.re, fmaf(x, b.re, a.re)), fmaf(y, c.im, fmaf(x, b.im, a.im))};
+}
+
+__device__ inline void
+transform5(ct_cf32 *v, int apart)
+{
+    const float cosine1 = 0.30901699437494742410f, sine1 = 0.95105651629515357212f;
+    const float cosine2 = -0.80901699437494742410f, sine2 = 0.58778525229247312917f;
+    const ct_cf32 a = v[0], none = {0, 0};
+    const ct_cf32 b = add(v[apart], v[4 * apart]), c = add(v[2 * apart], v[3 * apart]);
+    const ct_cf32 d = subtract(v[apart], v[4 * apart]), e = subtract(v[2 * apart], v[3 * apart]);
+    const ct_cf32 f = combine(a, cosine1, b, cosine2, c), g = combine(a, cosine2, b, cosine1, c);
+    const ct_cf32 h = rotate<4>(combine(none, sine1, d, sine2, e), 1);
+    const ct_cf32 i = rotate<4>(combine(none, sine2, d, -sine1, e), 1);
+
+    v[0] = add(add(a, b), c);
+    v[apart] = add(f, h);
+    v[2 * apart] = add(g, i);
+    v[3 * apart] = subtract(g, i);
+    v[4 * apart] = subtract(f, h);
+}
+
+template <int n>
+__device__ inline void
+transform(ct_cf32 *v, int apart)
+{
+    static_assert(n <= 5, "one of those above");
+    if constexpr (n == 2)
+        transform2(v, apart);
+    else if constexpr (n == 3)
+        transform3(v, apart);
+    else if constexpr (n == 4)
+        transform4(v, apart);
+    else if constexpr (n == 5)
+        transform5(v, apart);
+}
+
 /* Factors of the input of a butterfly of `inner` by `outer` values: value inner·a + b is multiplied
  * by w^(inner·a) · w^b. */
 template <int pass> struct Factors {
-    static constexpr int radix = 1 << radix_bits(pass), span = 1 << span_bits(pass);
-    static constexpr int inner = radix < 4 ? radix : 4, outer = radix / inner;
+    static constexpr int radix = radices[pass], span = span_of(pass);
+    static constexpr int inner = radix % 4 == 0 ? 4 : radix % 5 == 0 ? 5 : radix % 3 == 0 ? 3 : 2;
+    static constexpr int outer = radix / inner;
     ct_cf32 low[inner], high[outer];
 
     /* table: exp(−2πi m / P) */
     __device__ void
     init(const ct_cf32 *table, int index)
     {
-        const int step = index % span * (N_CHANNELS / (span * radix));
+        const int step = index % span * (LENGTH / (span * radix));
 #pragma unroll
         for (int b = 1; b < inner; b++)
             low[b] = table[b * step];
@@ -149,22 +269,16 @@ template <int pass> struct Factors {
 #pragma unroll
                 for (int a = 1; a < outer; a++)
                     v[a * inner + b] = multiply(v[a * inner + b], high[a]);
-            if (outer == 2)
-                transform2(v + b, inner);
-            else if (outer == 4)
-                transform4(v + b, inner);
+            ::transform<outer>(v + b, inner);
 #pragma unroll
             for (int a = 0; a < outer && b > 0; a++) {
                 if (pass > 0)
                     v[a * inner + b] = multiply(v[a * inner + b], low[b]);
-                v[a * inner + b] = rotate(v[a * inner + b], a * b * (16 / radix));
+                v[a * inner + b] = rotate<radix>(v[a * inner + b], a * b);
             }
         }
 #pragma unroll
         for (int a = 0; a < outer; a++)
-            if (inner == 2)
-                transform2(v + a * inner, 1);
-            else
-                transform4(v + a * inner, 1);
+            ::transform<inner>(v + a * inner, 1);
     }
 };

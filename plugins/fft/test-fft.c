@@ -166,8 +166,10 @@ test_left_over(void)
               2, 2, 0, random);
 }
 
-/* Powers of two, for which the plugin has a kernel of its own: every length, each way of reading
- * and writing, all tunings. */
+static const gint64 products[] = {5, 6, 12, 45, 50, 75, 96, 100, 120, 243, 375, 768, 1000, 1536};
+
+/* Products of 2, 3 and 5, for which the plugin has a kernel of its own: every power of two, each
+ * way of reading and writing, all tunings. */
 static void
 test_blocks(void)
 {
@@ -184,10 +186,16 @@ test_blocks(void)
               i % 7 == 1, i % 3 == 1, 1 + g_rand_int_range(random, 0, bits > 8 ? 3 : 12),
               1 + g_rand_int_range(random, 0, bits > 10 ? 5 : 19), 1 + i % 2, 0, random);
     }
+    for (guint i = 0; i < G_N_ELEMENTS(products); i++)
+        for (guint k = 0; k < (is_sanitized(NULL) ? 1 : 3); k++)
+            check(CT_CF32, block_orders[(i + k) % G_N_ELEMENTS(block_orders)], products[i], FALSE,
+                  (i + k) % 2 == 1, products[i] % 2 == 0 && k == 1,
+                  1 + g_rand_int_range(random, 0, products[i] > 200 ? 3 : 12),
+                  1 + g_rand_int_range(random, 0, 19), 1 + i % 2, 0, random);
 }
 
 /* Kernels of the device: every type, through scratch on both sides, on one, and scaled in place;
- * every power of two. */
+ * powers of two and other lengths of the plugin's own kernel. */
 static void
 test_kernels(void)
 {
@@ -202,18 +210,19 @@ test_kernels(void)
 
     if (!kernel_test_can())
         return;
-    for (guint i = 0; i < n_types * n_cases + 22; i++) {
-        const guint k = i % n_cases, power = i - MIN(i, n_types * n_cases);
-        const gboolean is_power = i >= n_types * n_cases;
-        const CtType type = is_power ? CT_CF32 : types[i / n_cases];
+    for (guint i = 0; i < n_types * n_cases + 22 + G_N_ELEMENTS(products); i++) {
+        const guint k = i % n_cases, own = i - MIN(i, n_types * n_cases);
+        const gboolean is_own = i >= n_types * n_cases;
+        const CtType type = is_own ? CT_CF32 : types[i / n_cases];
         const char *const *order =
-            is_power ? block_orders[power % G_N_ELEMENTS(block_orders)] : cases[k].order;
+            is_own ? block_orders[own % G_N_ELEMENTS(block_orders)] : cases[k].order;
         g_autofree char *parameters = NULL;
         g_autofree char *axes = NULL;
         if (!ct_type_info(type)->is_complex && (cases[k].inverse || cases[k].shift))
             continue;
-        describe(is_power ? 4 << power % 11 : 135, FALSE, cases[k].inverse, cases[k].shift, 100, 5,
-                 2, &parameters, &axes);
+        const gint64 length = !is_own ? 135 : own < 22 ? 4 << own % 11 : products[own - 22];
+        describe(length, FALSE, cases[k].inverse, cases[k].shift && own < 22, 100, 5, 2,
+                 &parameters, &axes);
         VariantTest *test = variant_test_new("fft", parameters, type, axes);
         kernel_test_compile(test, order, 100);
         variant_test_free(test);

@@ -141,7 +141,7 @@ ct_fir_spread_blocks(const FirSpread *spread, guint threads, guint registers, gb
     is_large |= ct_device_info(spread->device)->architecture >= 100;
     registers += (is_large ? 2 : 1) * OTHER_REGISTERS;
     /* Each quarter of a multiprocessor has the registers of whole warps. */
-    const guint warps = 4 * (REGISTERS / 4 / 32 / registers), own = MAX(threads, 32) / 32;
+    const guint warps = 4 * (REGISTERS / 4 / 32 / registers), own = (threads + 31) / 32;
     return MAX(1, MIN(warps / own, ENOUGH_THREADS / MAX(threads, 32)));
 }
 

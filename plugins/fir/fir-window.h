@@ -11,6 +11,7 @@
  *   PHASES_APART   whether that axis is phase: then each of them has coefficients of its own
  *   AHEAD          rows that are read before they are needed, and then filtered together
  *   TAPS_SHARED    whether coefficients are in shared memory
+ *   TAPS_FAR       whether they are read where they are used; 0 if it is not defined
  *   THREADS        of a block
  *   MIN_BLOCKS     blocks that shall fit a multiprocessor */
 #pragma once
@@ -161,7 +162,8 @@ struct alignas(16) TapGroup {
 /* The coefficients of a block in shared memory; a thread uses its column alone. */
 typedef TapGroup TapGroups[TAPS_SHARED ? (N_TAPS + 3) / 4 : 1][N_SETS][TAPS_SHARED ? THREADS : 1];
 
-/* The coefficients of a thread, in registers. Many of them are in shared memory instead. */
+/* The coefficients of a thread, in registers. Many of them are in shared memory instead or, if that
+ * is too small, stay where they are. */
 #if TAPS_SHARED
 struct Taps {
     TapGroup *own;
@@ -188,6 +190,33 @@ struct Taps {
     }
 
     /* From here on, coefficients are read again, not kept in registers. */
+    __device__ void
+    forget() const
+    {
+        asm volatile("" ::: "memory");
+    }
+
+    __device__ void
+    await()
+    {
+    }
+};
+#elif TAPS_FAR
+struct Taps {
+    const float *own;
+
+    __device__
+    Taps(const float *taps, uint32 phase, TapGroups &)
+        : own(taps + phase)
+    {
+    }
+
+    __device__ float
+    get(int k, int i) const
+    {
+        return own[(int64)k * N_CHANNELS + i % N_SETS];
+    }
+
     __device__ void
     forget() const
     {

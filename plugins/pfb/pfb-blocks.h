@@ -30,7 +30,7 @@ struct Cells {
     Cells(const PfbCells &all, CtEpilogue &ending, void *memory, int thread, const Place &place,
           CtEpilogue::Element, uint32, uint32 chunk, int32 n_outputs)
         : cells(all), epilogue(ending), staged((uint8 *)memory),
-          own(staged + thread % apart * PITCH_BYTES + thread / apart * sizeof(Stored)),
+          own(staged + first_channel(thread) * PITCH_BYTES + thread / apart * sizeof(Stored)),
           out(place.out), cell(chunk * all.of_chunk), left(n_outputs)
     {
     }
@@ -44,25 +44,25 @@ struct Cells {
 
     /* Takes AHEAD spectra, from spectrum `first` of the chunk on. */
     __device__ void
-    take(const ct_cf32 (&v)[N_VALUES], int thread, int first)
+    take(const ct_cf32 (&v)[N_VALUES], const ct_cf32 *, int thread, int first)
     {
         constexpr int size = sizeof(Stored);
         const int at = first % CELL;
-        const uint8 *const place = to() + thread % apart * cells.channel;
+        const uint8 *const place = to() + first_channel(thread) * cells.channel;
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i += Last::radix) {
+        for (int i = 0; i < UNIT * AHEAD; i += of_spectrum) {
             const int time = at + spectrum_of(thread, i);
-            uint8 *const staging = own + i / Last::radix * (GROUP_THREADS / apart * size);
+            uint8 *const staging = own + i / of_spectrum * (GROUP_THREADS / apart * size);
             const uint8 *const to = place + time * size;
             if (time < left)
 #pragma unroll
-                for (int k = 0; k < Last::radix; k++)
-                    *(Stored *)(staging + channel_of(k) * (apart * PITCH_BYTES)) = epilogue.make(
-                        to + channel_of(k) * (apart * cells.channel), v[place_of(i + k)]);
+                for (int k = 0; k < of_spectrum; k++)
+                    *(Stored *)(staging + channel_of(thread, k) * PITCH_BYTES) = epilogue.make(
+                        to + channel_of(thread, k) * cells.channel, v[place_of(i + k)]);
             else
 #pragma unroll
-                for (int k = 0; k < Last::radix; k++)
-                    *(Stored *)(staging + channel_of(k) * (apart * PITCH_BYTES)) = {};
+                for (int k = 0; k < of_spectrum; k++)
+                    *(Stored *)(staging + channel_of(thread, k) * PITCH_BYTES) = {};
         }
         own += AHEAD * size;
         if (at == CELL - AHEAD)

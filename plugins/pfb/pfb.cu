@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Polyphase filter and Fourier transform in one on the GPU: X[t][c] = Σ_p y[t][p] exp(−2πi pc / P),
- * y as fir.cu makes it, for P a power of two and H a divisor of it. Filtered samples never leave
- * the multiprocessor. Stages may be attached behind it (cornerturn/kit/epilogue.h).
+ * y as fir.cu makes it, for P with factors 2, 3 and 5, and H a divisor of it. Filtered samples
+ * never leave the multiprocessor. Stages may be attached behind it (cornerturn/kit/epilogue.h).
  *
  * A group of P / VECTOR threads takes a series in a chunk of time. Its threads filter VECTOR phases
  * each, AHEAD spectra at a time, by windows that slide (fir-window.h). Then the group transforms
- * these spectra. Each thread has N_VALUES values in each pass; between passes the values go through
- * shared memory.
+ * these spectra. Each thread has some of a pass's transforms; between passes the values go through
+ * shared memory. If a radix does not divide VECTOR · AHEAD, some threads have a transform less.
  *
- * Constants of the compilation beside those of fir-window.h: N_BITS, log2 P; RADIX_BITS, of the
- * largest radix; PITCH, of spectra in shared memory; GROUPS, of a block; BUFFERS, of a group;
+ * Of real samples, phases 2m and 2m + 1 are the parts of value m of a transform of half the length,
+ * Z. After one more exchange, a thread has pairs of Z[c] and Z[P/2 − c], of which it makes
+ *   X[c] = (Z[c] + conj Z[P/2 − c]) / 2 − i/2 · exp(−2πi c / P) · (Z[c] − conj Z[P/2 − c])
+ * and X[P/2 − c], the conjugate of the same with the other sign.
+ *
+ * Constants of the compilation beside those of fir-window.h and fft-radix.h: IS_REAL, whether
+ * samples are; PITCH, of spectra in shared memory; GROUPS, of a block; BUFFERS, of a group;
  * KEEPS_SAMPLES, whether threads keep samples from spectrum to spectrum, not sums; SHIFT, whether
- * channel 0 stands in the middle. Threads are spread over series, by groups.
+ * channel 0 stands in the middle; OUT_CHANNELS. Threads are spread over series, by groups.
  *
  * If the epilogue folds, a hop of its spectra is N_CELLS cells of CELL spectra; a chunk is so many
  * cells. Each thread folds spectra into states of its channels, and at the end of a cell the group
@@ -26,23 +31,32 @@
 #include <cornerturn/kit/epilogue-kernel.h>
 
 #define GROUP_THREADS (N_CHANNELS / VECTOR)
-#define N_VALUES      (VECTOR * AHEAD)
-#define N_PASSES      ((N_BITS + RADIX_BITS - 1) / RADIX_BITS)
+#define LENGTH        (IS_REAL ? N_CHANNELS / 2 : N_CHANNELS)
+#define UNIT          (IS_REAL ? VECTOR / 2 : VECTOR) /* values of a thread in a spectrum */
 
 #include "fft-radix.h"
+
+/* The transforms of a thread in a pass. */
+__device__ constexpr int
+count_transforms(int pass)
+{
+    return (UNIT * AHEAD - 1) / radices[pass] + 1;
+}
+
+/* The most values of a thread, in a pass or in those from it on. */
+__device__ constexpr int
+count_values(int pass)
+{
+    const int own = count_transforms(pass) * radices[pass];
+    const int next = pass + 1 < N_PASSES ? count_values(pass + 1) : 0;
+    return own > next ? own : next;
+}
+
+#define N_VALUES (count_values(0))
 
 /* Spectra of a group in shared memory: one buffer, or two that passes read and write in turn. With
  * two, a group waits once in a pass; with one, before the writes too. */
 #define BUFFER (AHEAD * PITCH)
-
-/* The place of a value between passes. One is left free behind every 16, so that neighbours that
- * write far apart write to different banks. Sums of places are places of sums where the parts of a
- * sum are below different powers of two. */
-__device__ constexpr int
-padded(int spectrum, int at)
-{
-    return spectrum * PITCH + at + at / 16;
-}
 
 template <int n>
 __device__ inline void
@@ -56,8 +70,10 @@ wait_to_write()
  * first pass. `to` is the other buffer. */
 template <int pass> struct Passes {
     typedef Factors<pass> Own;
-    static constexpr int radix = Own::radix, span = Own::span, apart = N_CHANNELS / radix;
-    static_assert(radix >= VECTOR, "a thread begins at one place in each spectrum");
+    static constexpr int radix = Own::radix, span = Own::span, apart = LENGTH / radix;
+    static_assert(radix % UNIT == 0, "a thread begins at one place in each spectrum");
+    static constexpr int n_values = count_transforms(pass) * radix;
+    static constexpr int rows = radix / UNIT; /* spectra that the group transforms at a time */
     Own factors;
     Passes<pass + 1> next;
 
@@ -77,6 +93,19 @@ template <int pass> struct Passes {
         next.await();
     }
 
+    /* Whether a thread that begins with this spectrum has value i. */
+    static __device__ bool
+    has(int spectrum, int i)
+    {
+        return i / radix < AHEAD / rows || spectrum + i / radix * rows < AHEAD;
+    }
+
+    static __device__ constexpr int
+    place(int spectrum, int at)
+    {
+        return spectrum * PITCH + (pass == 0 ? at : padded<pass - 1>(at));
+    }
+
     /* Leaves in `v` the values that the last pass makes. */
     __device__ void
     run(ct_cf32 (&v)[N_VALUES], ct_cf32 *from, ct_cf32 *to, int thread) const
@@ -84,29 +113,114 @@ template <int pass> struct Passes {
         const int first = thread % apart, spectrum = thread / apart;
         const int last = first % span + first / span * span * radix;
 
-        const ct_cf32 *own =
-            from + (pass == 0 ? spectrum * PITCH + first : padded(spectrum, first));
+        const ct_cf32 *own = from + place(spectrum, first);
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i++) {
-            const int further = i / radix * GROUP_THREADS / apart, at = i % radix * apart;
-            v[i] = own[pass == 0 ? further * PITCH + at : padded(further, at)];
-        }
+        for (int i = 0; i < n_values; i++)
+            if (has(spectrum, i))
+                v[i] = own[place(i / radix * rows, i % radix * apart)];
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i += radix)
-            factors.transform(v + i);
-        if constexpr (pass + 1 < N_PASSES) {
+        for (int i = 0; i < n_values; i += radix)
+            if (has(spectrum, i))
+                factors.transform(v + i);
+        if constexpr (pass + 1 < N_PASSES + IS_REAL) {
             wait_to_write<GROUP_THREADS>();
-            ct_cf32 *next_own = to + padded(spectrum, last);
+            ct_cf32 *next_own = to + next.place(spectrum, last);
 #pragma unroll
-            for (int i = 0; i < N_VALUES; i++)
-                next_own[padded(i / radix * GROUP_THREADS / apart, i % radix * span)] =
-                    v[i / radix * radix + Own::place(i % radix)];
+            for (int i = 0; i < n_values; i++)
+                if (has(spectrum, i))
+                    next_own[next.place(i / radix * rows, i % radix * span)] =
+                        v[i / radix * radix + Own::place(i % radix)];
             wait<GROUP_THREADS>();
             next.run(v, to, from, thread);
         }
     }
 };
 
+#if IS_REAL
+/* The values of a spectrum that a thread has at the end. */
+static constexpr int of_spectrum = UNIT;
+
+/* Makes the channels of real samples. */
+template <> struct Passes<N_PASSES> {
+    static_assert(UNIT % 2 == 0, "a thread has pairs");
+    ct_cf32 factors[UNIT / 2];
+
+    __device__ void
+    init(const ct_cf32 *table, int thread)
+    {
+#pragma unroll
+        for (int i = 0; i < UNIT / 2; i++)
+            factors[i] = table[LENGTH + thread + i * GROUP_THREADS];
+    }
+
+    __device__ void
+    await()
+    {
+#pragma unroll
+        for (int i = 0; i < UNIT / 2; i++) {
+            ct_await(factors[i].re);
+            ct_await(factors[i].im);
+        }
+    }
+
+    static __device__ constexpr int
+    place(int spectrum, int at)
+    {
+        return spectrum * PITCH + at;
+    }
+
+    __device__ void
+    run(ct_cf32 (&v)[N_VALUES], const ct_cf32 *from, ct_cf32 *, int thread) const
+    {
+#pragma unroll
+        for (int i = 0; i < UNIT * AHEAD; i += 2) {
+            const int pair = i % UNIT / 2, at = thread + pair * GROUP_THREADS;
+            const ct_cf32 *spectrum = from + place(i / UNIT, 0);
+            const ct_cf32 a = spectrum[at], b = spectrum[at == 0 ? 0 : LENGTH - at];
+            const ct_cf32 sum = {a.re + b.re, a.im - b.im};
+            const ct_cf32 turned = multiply({a.re - b.re, a.im + b.im}, factors[pair]);
+            v[i] = {fmaf(0.5f, sum.re, turned.re), fmaf(0.5f, sum.im, turned.im)};
+            v[i + 1] = {fmaf(0.5f, sum.re, -turned.re), fmaf(-0.5f, sum.im, turned.im)};
+        }
+    }
+
+    /* The channel in the middle, of which a pair would be twice the same. */
+    static __device__ ct_cf32
+    middle(const ct_cf32 *from, int spectrum)
+    {
+        const ct_cf32 z = from[place(spectrum, LENGTH / 2)];
+        return {z.re, -z.im};
+    }
+};
+
+/* The spectrum of value i of a thread, of those that the group has transformed; its channel, from
+ * the first channel of the thread on; where it stands. */
+__device__ constexpr int
+spectrum_of(int, int i)
+{
+    return i / UNIT;
+}
+
+__device__ constexpr int
+first_channel(int)
+{
+    return 0;
+}
+
+__device__ inline int
+channel_of(int thread, int i)
+{
+    const int at = thread + i % UNIT / 2 * GROUP_THREADS;
+    return i % 2 == 0 ? at : LENGTH - at;
+}
+
+__device__ constexpr int
+place_of(int i)
+{
+    return i;
+}
+
+#else
 template <> struct Passes<N_PASSES> {
     __device__ void
     init(const ct_cf32 *, int)
@@ -117,6 +231,40 @@ template <> struct Passes<N_PASSES> {
     {
     }
 };
+
+typedef Factors<N_PASSES - 1> Last;
+
+/* The values of a spectrum that a thread has at the end, and their distance. */
+static constexpr int of_spectrum = Last::radix, apart = LENGTH / of_spectrum;
+static_assert(UNIT * AHEAD % of_spectrum == 0, "all threads have as many values");
+static_assert(!SHIFT || of_spectrum % 2 == 0, "half of the channels are some values of a thread");
+
+/* The spectrum of value i of a thread, of those that the group has transformed; its channel, from
+ * the first channel of the thread on; where it stands. */
+__device__ inline int
+spectrum_of(int thread, int i)
+{
+    return (thread + i / of_spectrum * GROUP_THREADS) / apart;
+}
+
+__device__ inline int
+first_channel(int thread)
+{
+    return thread % apart;
+}
+
+__device__ constexpr int
+channel_of(int, int i)
+{
+    return (i + (SHIFT ? of_spectrum / 2 : 0)) % of_spectrum * apart;
+}
+
+__device__ constexpr int
+place_of(int i)
+{
+    return i / of_spectrum * of_spectrum + Last::place(i % of_spectrum);
+}
+#endif
 
 __device__ inline void
 swap(ct_cf32 *&a, ct_cf32 *&b)
@@ -129,15 +277,16 @@ swap(ct_cf32 *&a, ct_cf32 *&b)
 /* Puts n filtered phases from `phase` on, modulo P, to their places in a spectrum. */
 template <int n>
 __device__ inline void
-put(ct_cf32 *spectrum, int phase, const ct_cf32 *values)
+put(ct_cf32 *values_of_spectrum, int phase, const OUT *values)
 {
-    struct alignas(n * sizeof(ct_cf32)) Whole {
-        ct_cf32 value[n];
+    OUT *spectrum = (OUT *)values_of_spectrum;
+    struct alignas(n * sizeof(OUT)) Whole {
+        OUT value[n];
     } whole;
 #pragma unroll
     for (int i = 0; i < n; i++) {
         if (ROTATES)
-            spectrum[(phase + i) & (N_CHANNELS - 1)] = values[i];
+            spectrum[(uint32)(phase + i) % N_CHANNELS] = values[i];
         else
             whole.value[i] = values[i];
     }
@@ -150,22 +299,25 @@ put(ct_cf32 *spectrum, int phase, const ct_cf32 *values)
 struct Filter {
     Windows windows;
 
-    /* Puts the outputs of AHEAD rows into `spectra`, those of two phases at a time: more would need
+    /* Puts the outputs of AHEAD rows into `spectra`, those of few phases at a time: more would need
      * more registers. */
     __device__ void
     run(ct_cf32 *spectra, int phase, const Samples (&samples)[AHEAD], const Taps &taps)
     {
-        constexpr int n = VECTOR < 2 ? VECTOR : 2;
+        constexpr int most = 2 * sizeof(ct_cf32) / sizeof(OUT), n = VECTOR < most ? VECTOR : most;
 #pragma unroll
         for (int i = 0; i < VECTOR; i += n) {
-            ct_cf32 made[n][AHEAD];
+            OUT made[n][AHEAD];
             taps.forget();
 #pragma unroll
             for (int k = 0; k < n; k++)
                 windows.filter(made[k], samples, taps, i + k);
 #pragma unroll
             for (int row = 0; row < AHEAD; row++) {
-                const ct_cf32 values[2] = {made[0][row], made[n - 1][row]};
+                OUT values[n];
+#pragma unroll
+                for (int k = 0; k < n; k++)
+                    values[k] = made[k][row];
                 put<n>(spectra + row * PITCH, phase + i, values);
             }
         }
@@ -205,47 +357,19 @@ fetch(Samples (&samples)[AHEAD], const uint8 *from, bool dense, int row, int n_r
             gather(samples[i], from + i * (N_CHANNELS * sample), sample);
 }
 
-typedef Factors<N_PASSES - 1> Last;
-
-/* The distance of the values of a thread in a spectrum. */
-static constexpr int apart = N_CHANNELS / Last::radix;
-
-/* The spectrum of value i of a thread, of those that the group has transformed. */
-__device__ inline int
-spectrum_of(int thread, int i)
-{
-    return (thread + i / Last::radix * GROUP_THREADS) / apart;
-}
-
-/* The channel of value i, `apart` channels being 1. */
-__device__ constexpr int
-channel_of(int i)
-{
-    return (i + (SHIFT ? Last::radix / 2 : 0)) % Last::radix;
-}
-
-/* Where value i of a thread stands. */
-__device__ constexpr int
-place_of(int i)
-{
-    return i / Last::radix * Last::radix + Last::place(i % Last::radix);
-}
-
 #if BLOCKS
 #include "pfb-blocks.h"
 #elif CELL
-static_assert(Last::radix >= VECTOR, "a thread's values of a channel have one state");
-
 /* The cells of a group. */
 struct Cells {
     typedef CtEpilogue::State State;
-    /* Threads that have values of a channel: each folds every N_PARTS-th spectrum. */
-    static constexpr int N_PARTS = Last::radix / VECTOR;
-    static constexpr int BYTES = N_PARTS * N_CHANNELS * sizeof(State); /* of a group's states */
+    /* Threads that have values of a channel: each folds every n_parts-th spectrum. */
+    static constexpr int n_parts = of_spectrum / UNIT;
+    static constexpr int BYTES = n_parts * OUT_CHANNELS * sizeof(State); /* of a group's states */
     const PfbCells &cells;
     CtEpilogue &epilogue;
-    State *parts;        /* [N_PARTS][N_CHANNELS], in shared memory */
-    State *own;          /* of the thread: every `apart`-th one is */
+    State *parts;        /* [n_parts][OUT_CHANNELS], in shared memory */
+    State *own;          /* the first one of the thread */
     uint8 *out;          /* of the series */
     uint32 series, cell; /* … and the cell of the firing */
     int32 left;          /* spectra of the chunk from the cell on */
@@ -256,10 +380,11 @@ struct Cells {
     Cells(const PfbCells &all, CtEpilogue &ending, void *memory, int thread, const Place &place,
           CtEpilogue::Element first, uint32 group, uint32 chunk, int32 n_outputs)
         : cells(all), epilogue(ending), parts((State *)memory),
-          own(parts + thread / apart * N_CHANNELS + thread % apart), out(place.out),
-          series(group % all.n_series), cell(chunk * all.of_chunk), left(n_outputs), element(first)
+          own(parts + thread / (GROUP_THREADS / n_parts) * OUT_CHANNELS + first_channel(thread)),
+          out(place.out), series(group % all.n_series), cell(chunk * all.of_chunk), left(n_outputs),
+          element(first)
     {
-        begin();
+        begin(thread);
     }
 
     __device__ uint8 *
@@ -269,70 +394,79 @@ struct Cells {
     }
 
     __device__ void
-    begin()
+    begin(int thread)
     {
         if (left > 0)
             lane = epilogue.lane(to());
 #pragma unroll
-        for (int i = 0; i < Last::radix; i++)
-            epilogue.start(own[channel_of(i) * apart]);
+        for (int i = 0; i < of_spectrum; i++)
+            epilogue.start(own[channel_of(thread, i)]);
+        if (IS_REAL && thread == 0)
+            epilogue.start(own[LENGTH / 2]);
     }
 
     /* Folds those of the spectra that were transformed together which belong to the cell: from
-     * `begin` on, less than `end`; the first of all is spectrum `first` of the cell. */
+     * `begin` on, less than `end`; the first of all is spectrum `first` of the cell. `from`: where
+     * the last pass has read them. */
     __device__ void
-    add(const ct_cf32 (&v)[N_VALUES], int thread, int first, int begin, int end)
+    add(const ct_cf32 (&v)[N_VALUES], const ct_cf32 *from, int thread, int first, int begin,
+        int end)
     {
         const int before = (int)(cell % N_CELLS) * CELL;
 #pragma unroll
-        for (int i = 0; i < N_VALUES; i++) {
+        for (int i = 0; i < UNIT * AHEAD; i++) {
             const int spectrum = spectrum_of(thread, i), t = first + spectrum;
             if (begin <= spectrum && spectrum < end && t < left)
-                epilogue.add(own[channel_of(i) * apart], lane, element + channel_of(i) * apart,
+                epilogue.add(own[channel_of(thread, i)], lane, element + channel_of(thread, i),
                              before + t, v[place_of(i)]);
         }
+#if IS_REAL
+        for (int i = begin; thread == 0 && i < end && first + i < left; i++)
+            epilogue.add(own[LENGTH / 2], lane, element + LENGTH / 2, before + first + i,
+                         Passes<N_PASSES>::middle(from, i));
+#endif
     }
 
     /* Merges the states of the threads, and begins the next cell. `turn`: the thread, modulo
-     * N_PARTS, that has folded the first spectrum. */
+     * n_parts, that has folded the first spectrum. */
     __device__ void
     end(int thread, int turn)
     {
         wait<GROUP_THREADS>();
-        for (int channel = thread; left > 0 && channel < N_CHANNELS; channel += GROUP_THREADS) {
-            State sum = parts[turn * N_CHANNELS + channel];
+        for (int channel = thread; left > 0 && channel < OUT_CHANNELS; channel += GROUP_THREADS) {
+            State sum = parts[turn * OUT_CHANNELS + channel];
 #pragma unroll
-            for (int part = 1; part < N_PARTS; part++)
-                epilogue.merge(sum, parts[(turn + part) % N_PARTS * N_CHANNELS + channel]);
+            for (int part = 1; part < n_parts; part++)
+                epilogue.merge(sum, parts[(turn + part) % n_parts * OUT_CHANNELS + channel]);
             if (N_CELLS == 1)
                 epilogue.give(to() + channel * sizeof(CtStored<ct_cf32>), sum,
                               left < CELL ? left : CELL);
             else
-                ((State *)
-                     cells.states)[((int64)cell * cells.n_series + series) * N_CHANNELS + channel] =
+                ((State *)cells
+                     .states)[((int64)cell * cells.n_series + series) * OUT_CHANNELS + channel] =
                     sum;
         }
         wait<GROUP_THREADS>();
         cell++;
         left -= CELL;
-        begin();
+        begin(thread);
     }
 
     /* Folds AHEAD spectra, from spectrum `first` of the chunk on. */
     __device__ void
-    take(const ct_cf32 (&v)[N_VALUES], int thread, int first)
+    take(const ct_cf32 (&v)[N_VALUES], const ct_cf32 *from, int thread, int first)
     {
         if constexpr (CELL % AHEAD == 0) {
-            add(v, thread, first % CELL, 0, AHEAD);
+            add(v, from, thread, first % CELL, 0, AHEAD);
             if (first % CELL == CELL - AHEAD)
                 end(thread, 0);
         } else {
 #pragma unroll 1
             for (int at = 0; at < AHEAD;) {
                 const int of_cell = (first + at) / CELL * CELL, next = of_cell + CELL - first;
-                add(v, thread, first - of_cell, at, next < AHEAD ? next : AHEAD);
+                add(v, from, thread, first - of_cell, at, next < AHEAD ? next : AHEAD);
                 if (next <= AHEAD)
-                    end(thread, of_cell % N_PARTS);
+                    end(thread, of_cell % n_parts);
                 at = next;
             }
         }
@@ -340,7 +474,8 @@ struct Cells {
 };
 #endif
 
-/* `table`: exp(−2πi m / P), m < P. `dense`: vectors are aligned in the input. */
+/* `table`: exp(−2πi m / LENGTH), m < LENGTH; of real samples, −i/2 · exp(−2πi m / P) then.
+ * `dense`: vectors are aligned in the input. */
 extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
     pfb(const uint8 *__restrict__ in, uint8 *__restrict__ out, const float *__restrict__ taps,
@@ -367,7 +502,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
      * the first of those that are transformed together. */
     constexpr int early = CELL ? AHEAD - 1 - (N_TAPS - 2 + AHEAD) % AHEAD : 0;
     const uint8 *from = place.in + (thread * VECTOR - early * N_CHANNELS) * axes.sample;
-    uint8 *to = place.out - (N_TAPS - 1) * step_out + thread % apart * sizeof(Stored);
+    uint8 *to = place.out - (N_TAPS - 1) * step_out + first_channel(thread) * sizeof(Stored);
     Taps own(taps, thread * VECTOR, groups);
     const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * VECTOR;
     Samples ahead[AHEAD] = {};
@@ -375,7 +510,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     Filter filter;
     CtEpilogue epilogue(settings);
     const CtEpilogue::Element element =
-        epilogue.element(place.out + thread % apart * sizeof(Stored));
+        epilogue.element(place.out + first_channel(thread) * sizeof(Stored));
 
 #if CELL
     Cells taken(cells, epilogue,
@@ -405,21 +540,27 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
             continue;
         wait<GROUP_THREADS>();
         passes.run(v, memory, other, thread);
-        /* The last pass has read the buffer that is not written next. */
-        if (N_PASSES % 2 != 0)
+        [[maybe_unused]] const ct_cf32 *last = N_PASSES % 2 == 0 ? memory : other;
+        /* The buffer that was read last is not written next. */
+        if ((N_PASSES + IS_REAL) % 2 != 0)
             swap(memory, other);
 #if CELL
-        taken.take(v, thread, row - (N_TAPS - 1));
+        taken.take(v, last, thread, row - (N_TAPS - 1));
 #else
 #pragma unroll
-        for (int first = 0; first < N_VALUES; first += Last::radix) {
+        for (int first = 0; first < UNIT * AHEAD; first += of_spectrum) {
             const int spectrum = spectrum_of(thread, first);
             if (row + spectrum < N_TAPS - 1 || row + spectrum >= n_rows)
                 continue;
 #pragma unroll
-            for (int i = first; i < first + Last::radix; i++)
-                epilogue.store(to + spectrum * step_out + channel_of(i) * (apart * sizeof(Stored)),
-                               v[place_of(i)], element + channel_of(i) * apart);
+            for (int i = first; i < first + of_spectrum; i++)
+                epilogue.store(to + spectrum * step_out + channel_of(thread, i) * sizeof(Stored),
+                               v[place_of(i)], element + channel_of(thread, i));
+#if IS_REAL
+            if (thread == 0)
+                epilogue.store(to + spectrum * step_out + LENGTH / 2 * sizeof(Stored),
+                               Passes<N_PASSES>::middle(last, spectrum), element + LENGTH / 2);
+#endif
         }
 #endif
     }

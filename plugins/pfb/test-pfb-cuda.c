@@ -61,7 +61,8 @@ chain_new(const Problem *problem)
 
     chain->fir = variant_test_new("fir", fir, problem->type, before);
     chain->fft =
-        variant_test_new("fft", problem->shift ? "{ shift: true }" : "{ }", CT_CF32, between);
+        variant_test_new("fft", problem->shift ? "{ shift: true }" : "{ }",
+                         ct_type_info(problem->type)->is_complex ? CT_CF32 : CT_F32, between);
     chain->fir->in.start = problem->start;
     chain->fft->in.ticks_per_sample = chain->fft->out.ticks_per_sample =
         chain->fir->out.ticks_per_sample;
@@ -138,12 +139,16 @@ check(const Problem *problem, gsize padding, GRand *random)
     CtBlock cut = variant_test_block(&chain->fft->out, order[2], n, 0, 0xff);
     const gint64 firings[] = {1 + g_rand_int_range(random, 0, 40), 1,
                               1 + g_rand_int_range(random, 0, 40)};
+    g_autofree char *reason = NULL;
     gdouble largest, same;
 
+    chain->fused->fits(chain->nodes, &reason);
+    g_assert_cmpstr(reason, ==, NULL);
+    const CtType type = problem->type;
     variant_test_visit(&in,
-                       problem->type == CT_CF16   ? fill_half
-                       : problem->type == CT_CF32 ? fill_float
-                                                  : fill_part,
+                       type == CT_CF16 || type == CT_F16   ? fill_half
+                       : type == CT_CF32 || type == CT_F32 ? fill_float
+                                                           : fill_part,
                        random);
     variant_test_run(chain->fir, find_variant(chain->fir, "reference"), order[0], &in, order[1],
                      &between, 1, &n, 1);
@@ -216,26 +221,102 @@ test_chain(void)
     }
 }
 
+/* Numbers of channels with factors 3 and 5, also odd ones, and the largest: radices that divide the
+ * values of a thread and radices that do not, groups that are no parts of warps, long filters and
+ * all hops. */
+static void
+test_factors(void)
+{
+    static const struct {
+        gint64 n_channels, n_taps, hop;
+        gboolean shift;
+    } banks[] = {
+        {100, 8, 100, FALSE},  {96, 8, 48, TRUE},     {768, 8, 768, FALSE}, {75, 5, 25, FALSE},
+        {125, 1, 125, FALSE},  {1536, 8, 1536, TRUE}, {6, 13, 6, TRUE},     {100, 32, 20, TRUE},
+        {960, 3, 960, FALSE},  {12, 8, 3, FALSE},     {300, 16, 150, TRUE}, {1000, 7, 500, FALSE},
+        {45, 20, 45, FALSE},   {250, 4, 250, TRUE},   {80, 9, 80, FALSE},   {3, 8, 1, FALSE},
+        {240, 30, 60, TRUE},   {640, 8, 640, FALSE},  {3, 1, 3, FALSE},     {2, 2, 2, TRUE},
+        {2048, 8, 2048, TRUE}, {640, 1, 640, FALSE},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(5);
+
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("there is no device");
+        return;
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
+        const Problem problem = {
+            .type = types[i % G_N_ELEMENTS(types)],
+            .n_channels = banks[i].n_channels,
+            .n_taps = banks[i].n_taps,
+            .hop = banks[i].hop,
+            .start = g_rand_int_range(random, -2000, 2000),
+            .n_outputs = g_rand_int_range(random, 1, banks[i].n_channels > 128 ? 30 : 100),
+            .n_stations = g_rand_int_range(random, 1, 4),
+            .n_pols = 1 + i % 2,
+            .order = i / 2 % 2,
+            .shift = banks[i].shift,
+        };
+        check(&problem, i % 5 == 4 ? 3 : 0, random);
+    }
+}
+
+/* Real samples. */
+static void
+test_real(void)
+{
+    static const struct {
+        CtType type;
+        gint64 n_channels, n_taps, hop;
+    } banks[] = {
+        {CT_I8, 64, 8, 64},     {CT_F32, 2048, 8, 2048}, {CT_I8, 4096, 8, 4096},
+        {CT_U8, 4, 3, 4},       {CT_I16, 256, 16, 128},  {CT_F16, 200, 5, 50},
+        {CT_I8, 2048, 8, 1024}, {CT_F32, 12, 1, 4},      {CT_I8, 1536, 7, 1536},
+        {CT_F32, 960, 8, 960},  {CT_I16, 8, 8, 1},       {CT_U8, 320, 12, 160},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(7);
+
+    if (ct_devices(NULL, NULL) == 0) {
+        g_test_skip("there is no device");
+        return;
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
+        const Problem problem = {
+            .type = banks[i].type,
+            .n_channels = banks[i].n_channels,
+            .n_taps = banks[i].n_taps,
+            .hop = banks[i].hop,
+            .start = g_rand_int_range(random, -2000, 2000),
+            .n_outputs = g_rand_int_range(random, 1, banks[i].n_channels > 256 ? 20 : 100),
+            .n_stations = g_rand_int_range(random, 1, 4),
+            .n_pols = 1 + i % 2,
+            .order = i / 2 % 2,
+        };
+        check(&problem, i % 5 == 4 ? 3 : 0, random);
+    }
+}
+
 /* Time in blocks of 16, the last of which is filled up with zeros: these are compared, too. */
 static void
 test_blocks(void)
 {
+    static const gint64 others[] = {48, 80, 96, 144, 240, 768};
     g_autoptr(GRand) random = g_rand_new_with_seed(4);
 
     if (ct_devices(NULL, NULL) == 0) {
         g_test_skip("there is no device");
         return;
     }
-    for (guint i = 0; i < 12; i++) {
-        const guint bits = 1 + i % 10, most = bits >= 10 ? 8 : bits == 9 ? 16 : 32;
-        const gint64 n_channels = (gint64)1 << bits;
+    for (guint i = 0; i < 12 + G_N_ELEMENTS(others); i++) {
+        const gint64 n_channels = i < 12 ? (gint64)2 << i % 10 : others[i - 12];
+        const guint most = n_channels > 512 ? 8 : n_channels > 256 ? 16 : 32;
         const Problem problem = {
             .type = types[i % G_N_ELEMENTS(types)],
             .n_channels = n_channels,
             .n_taps = i % 3 == 0 ? 8 : g_rand_int_range(random, 1, (gint32)most + 1),
             .hop = n_channels,
             .start = g_rand_int_range(random, -2000, 2000),
-            .n_outputs = g_rand_int_range(random, 1, bits > 7 ? 60 : 200),
+            .n_outputs = g_rand_int_range(random, 1, n_channels >= 256 ? 60 : 200),
             .n_stations = g_rand_int_range(random, 1, 4),
             .n_pols = 1 + i % 2,
             .order = BLOCKS,
@@ -245,13 +326,37 @@ test_blocks(void)
     }
 }
 
+/* Compiles kernels, with stages attached behind them or, if `behind` is NULL, without. */
+static void
+compile(const Problem *problem, const char *const *behind)
+{
+    Chain *chain = chain_new(problem);
+    const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
+    CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
+    const char *const order[2] = {orders[problem->order][0], orders[problem->order][2]};
+    variant_test_bind(&chain->both, order, samples, inputs, outputs);
+    if (behind)
+        kernel_test_compile_attached(&chain->both, chain->fused, order, samples, behind);
+    else
+        kernel_test_compile_variant(&chain->both, chain->fused, inputs, outputs);
+    chain_free(chain);
+}
+
+/* Of the numbers of channels below. */
+static gboolean
+can_have_blocks(gint64 n_channels)
+{
+    return n_channels <= 8 || (n_channels % 16 == 0 && n_channels <= 1024);
+}
+
 /* Kernels for devices that need not be here. */
 static void
 test_kernels(void)
 {
     static const gint64 sizes[][2] = {
-        {2, 4},    {8, 16},   {64, 8},  {128, 32}, {256, 8}, {256, 16}, {256, 32}, {512, 8},
-        {512, 16}, {1024, 8}, {64, 20}, {512, 2},  {64, 3},  {256, 4},  {64, 11},  {16, 17}};
+        {2, 4},   {8, 16},   {64, 8},   {128, 32}, {256, 8},  {256, 16}, {256, 32},
+        {512, 8}, {512, 16}, {1024, 8}, {64, 20},  {512, 2},  {64, 3},   {256, 4},
+        {64, 11}, {16, 17},  {100, 8},  {768, 8},  {1536, 8}, {96, 16},  {75, 8}};
 
     if (!kernel_test_can())
         return;
@@ -265,15 +370,41 @@ test_kernels(void)
             .n_outputs = 64,
             .n_stations = 4,
             .n_pols = 2,
-            .order = i % 4 == 2 ? BLOCKS : 0,
+            .order = i % 4 == 2 && can_have_blocks(size[0]) ? BLOCKS : 0,
         };
-        Chain *chain = chain_new(&problem);
-        const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
-        CtBinding inputs[VARIANT_TEST_PORTS], outputs[VARIANT_TEST_PORTS];
-        const char *const order[2] = {orders[problem.order][0], orders[problem.order][2]};
-        variant_test_bind(&chain->both, order, samples, inputs, outputs);
-        kernel_test_compile_variant(&chain->both, chain->fused, inputs, outputs);
-        chain_free(chain);
+        if (size[0] > 1024 && ct_type_info(problem.type)->bytes > 2)
+            continue;
+        compile(&problem, NULL);
+    }
+    kernel_test_finish();
+}
+
+/* Kernels of real samples, some with a fold behind them. */
+static void
+test_real_kernels(void)
+{
+    static const char *const folded[] = {"power", "{ }", "integrate", "{ length: 64 }", NULL};
+    static const struct {
+        CtType type;
+        gint64 n_channels, n_taps;
+    } banks[] = {
+        {CT_I8, 4096, 8}, {CT_F32, 2048, 8}, {CT_F32, 64, 16}, {CT_I16, 1024, 8}, {CT_I8, 256, 8},
+        {CT_F16, 96, 8},  {CT_U8, 512, 16},  {CT_I8, 2048, 8}, {CT_F32, 256, 4},
+    };
+
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
+        const Problem problem = {
+            .type = banks[i].type,
+            .n_channels = banks[i].n_channels,
+            .n_taps = banks[i].n_taps,
+            .hop = banks[i].n_channels,
+            .n_outputs = 64,
+            .n_stations = 4,
+            .n_pols = 2,
+        };
+        compile(&problem, i % 4 == 0 ? folded : NULL);
     }
     kernel_test_finish();
 }
@@ -292,15 +423,14 @@ test_epilogues(void)
         {"power", "{ }", "integrate", "{ length: 1000 }"},
     };
     enum { N_MAPS = 4 };
-    static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32},
-                                      {64, 20}, {512, 2}, {64, 3},   {16, 17}};
+    static const gint64 sizes[][2] = {{64, 8},  {256, 8}, {256, 16}, {1024, 8}, {256, 32}, {64, 20},
+                                      {512, 2}, {64, 3},  {16, 17},  {100, 8},  {96, 8}};
 
     if (!kernel_test_can())
         return;
     for (guint i = 0; i < 6 * G_N_ELEMENTS(sizes); i++) {
         const gint64 *size = sizes[i * 4 % G_N_ELEMENTS(sizes)];
-        const gboolean has_blocks = i >= 3 * G_N_ELEMENTS(sizes);
-        const char *const *behind = attached[i % (has_blocks ? N_MAPS : G_N_ELEMENTS(attached))];
+        const gboolean has_blocks = i >= 3 * G_N_ELEMENTS(sizes) && can_have_blocks(size[0]);
         const Problem problem = {
             .type = types[i / G_N_ELEMENTS(sizes) % 3],
             .n_channels = size[0],
@@ -311,14 +441,14 @@ test_epilogues(void)
             .n_pols = 2,
             .order = has_blocks ? BLOCKS : 0,
         };
-        Chain *chain = chain_new(&problem);
-        const gint64 samples[2] = {chain->fir->in.axes[0].length, 64};
-        const char *const order[2] = {orders[problem.order][0], orders[problem.order][2]};
-        kernel_test_compile_attached(&chain->both, chain->fused, order, samples, behind);
-        chain_free(chain);
+        compile(&problem, attached[i % (has_blocks ? N_MAPS : G_N_ELEMENTS(attached))]);
     }
     kernel_test_finish();
 }
+
+#define REFUSED                                                                                    \
+    "it wants a product of 2, 3 and 5 that 512 threads can share, of at most 2048 channels (8 "    \
+    "taps), 512 (16 taps) or 256 (32 taps) of ci8, but is given "
 
 /* The reasons why the variant refuses chains. */
 static void
@@ -326,30 +456,33 @@ test_refusals(void)
 {
     static const struct {
         gint64 n_channels, n_taps, hop;
+        gboolean shift;
         const char *reason;
         guint order;
     } cases[] = {
-        {4096, 4, 4096,
-         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps) of ci8, but is given 4096 channels of 4 taps"},
-        {1024, 9, 1024,
-         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps) of ci8, but is given 1024 channels of 9 taps"},
-        {48, 4, 48,
-         "it wants a power of two of at most 2048 channels (8 taps), 512 (16 taps) "
-         "or 256 (32 taps) of ci8, but is given 48 channels of 4 taps"},
-        {64, 4, 48, "it wants a hop that divides the channels, but is given 48 of 64"},
-        {64, 4, 32, NULL},
-        {64, 4, 32, "it wants a hop of all channels, but is given 32 of 64", BLOCKS},
-        {2048, 4, 2048, "it has 96 KiB of shared memory for spectra, but these need 146 KiB",
+        {4096, 4, 4096, FALSE, REFUSED "4096 channels of 4 taps"},
+        {1024, 9, 1024, FALSE, REFUSED "1024 channels of 9 taps"},
+        {56, 4, 56, FALSE, REFUSED "56 channels of 4 taps"},
+        {900, 4, 900, FALSE, REFUSED "900 channels of 4 taps"},
+        {75, 4, 75, TRUE, "it shifts an even number of channels alone, but is given 75"},
+        {75, 4, 75, FALSE, NULL},
+        {64, 4, 48, FALSE, "it wants a hop that divides the channels, but is given 48 of 64"},
+        {64, 4, 32, TRUE, NULL},
+        {64, 4, 32, FALSE, "it wants a hop of all channels, but is given 32 of 64", BLOCKS},
+        {100, 8, 100, FALSE,
+         "it wants a power of two or a multiple of 16 channels whose spectra are transformed 2, 4 "
+         "or 8 at a time, but is given 100",
          BLOCKS},
-        {1024, 8, 1024, NULL, BLOCKS},
+        {2048, 4, 2048, FALSE, "it has 96 KiB of shared memory for spectra, but these need 114 KiB",
+         BLOCKS},
+        {1024, 8, 1024, FALSE, NULL, BLOCKS},
+        {96, 8, 96, TRUE, NULL, BLOCKS},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         const Problem problem = {
-            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1, 0, cases[i].order,
-            FALSE};
+            CT_CI8, cases[i].n_channels, cases[i].n_taps, cases[i].hop, 4, 1, 1,
+            0,      cases[i].order,      cases[i].shift};
         g_autofree char *reason = NULL;
         Chain *chain = chain_new(&problem);
         g_assert_cmpint(chain->fused->fits(chain->nodes, &reason), ==, cases[i].reason == NULL);
@@ -363,8 +496,11 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pfb-cuda/chain", test_chain);
+    g_test_add_func("/pfb-cuda/factors", test_factors);
+    g_test_add_func("/pfb-cuda/real", test_real);
     g_test_add_func("/pfb-cuda/blocks", test_blocks);
     g_test_add_func("/pfb-cuda/kernels", test_kernels);
+    g_test_add_func("/pfb-cuda/real-kernels", test_real_kernels);
     g_test_add_func("/pfb-cuda/epilogues", test_epilogues);
     g_test_add_func("/pfb-cuda/refusals", test_refusals);
     return g_test_run();

@@ -8,13 +8,13 @@
 
 /* With these variants or, if they are NULL, with the planner's choice. */
 static void
-check_bank(GpuBench *bench, const char *filter, const char *transform, guint n_channels,
-           guint n_taps, gdouble floor)
+check_bank(GpuBench *bench, const char *filter, const char *transform, const char *type,
+           guint n_channels, guint n_taps, gdouble floor)
 {
     g_autofree char *by = filter ? g_strdup_printf(", variant: \"%s\"", filter) : g_strdup("");
     g_autofree char *then = filter ? g_strdup_printf(", variant: \"%s\"", transform) : g_strdup("");
     const gboolean two = filter && !g_str_equal(filter, transform);
-    g_autofree char *name = g_strdup_printf("PFB ci8 %u channels, %u taps%s%s%s%s", n_channels,
+    g_autofree char *name = g_strdup_printf("PFB %s %u channels, %u taps%s%s%s%s", type, n_channels,
                                             n_taps, filter ? ", " : "", filter ? filter : "",
                                             two ? " and " : "", two ? transform : "");
     g_autofree char *stages =
@@ -25,7 +25,7 @@ check_bank(GpuBench *bench, const char *filter, const char *transform, guint n_c
     const GpuCase one = {
         .name = name,
         .stages = stages,
-        .type = "ci8",
+        .type = type,
         .layout = "station pol time",
         .shape = {64, 2, -1},
         .n_samples = 1 << 18,
@@ -43,15 +43,20 @@ static void
 check_banks(GpuBench *bench)
 {
     static const struct {
+        const char *type;
         guint n_channels, n_taps;
         gdouble floor;
-    } banks[] = {{64, 8, 230},  {128, 8, 230},  {256, 4, 235},  {256, 8, 215}, {256, 16, 180},
-                 {512, 8, 190}, {1024, 8, 165}, {2048, 8, 135}, {4096, 8, 85}, {100, 8, 100}};
+    } banks[] = {{"ci8", 64, 8, 230},   {"ci8", 128, 8, 230},  {"ci8", 256, 4, 235},
+                 {"ci8", 256, 8, 215},  {"ci8", 256, 16, 180}, {"ci8", 512, 8, 190},
+                 {"ci8", 1024, 8, 165}, {"ci8", 2048, 8, 135}, {"ci8", 4096, 8, 85},
+                 {"ci8", 96, 8, 210},   {"ci8", 100, 8, 190},  {"ci8", 768, 8, 160},
+                 {"ci8", 1536, 8, 135}, {"i8", 2048, 8, 0},    {"i8", 4096, 8, 0}};
     for (guint i = 0; i < G_N_ELEMENTS(banks); i++)
-        check_bank(bench, NULL, NULL, banks[i].n_channels, banks[i].n_taps, banks[i].floor);
-    check_bank(bench, "cuda", "cuda", 256, 8, 0);
-    check_bank(bench, "cuda", "radix-cuda", 256, 8, 115);
-    check_bank(bench, "cuda", "radix-cuda", 1024, 8, 0);
+        check_bank(bench, NULL, NULL, banks[i].type, banks[i].n_channels, banks[i].n_taps,
+                   banks[i].floor);
+    check_bank(bench, "cuda", "cuda", "ci8", 256, 8, 0);
+    check_bank(bench, "cuda", "radix-cuda", "ci8", 256, 8, 115);
+    check_bank(bench, "cuda", "radix-cuda", "ci8", 1024, 8, 0);
 }
 
 /* A filter bank with stages behind it, as an epilogue of its kernel and by themselves. */
@@ -99,13 +104,15 @@ static void
 check_folds(GpuBench *bench)
 {
     static const struct {
+        const char *type;
         guint n_channels, n_taps, length;
-    } banks[] = {{256, 8, 64}, {1024, 8, 64}, {256, 8, 1000}, {256, 8, 4}, {64, 8, 64}};
+    } banks[] = {{"ci8", 256, 8, 64}, {"ci8", 1024, 8, 64}, {"ci8", 256, 8, 1000},
+                 {"ci8", 256, 8, 4},  {"ci8", 64, 8, 64},   {"ci8", 100, 8, 64},
+                 {"i8", 4096, 8, 64}};
     for (guint i = 0; i < G_N_ELEMENTS(banks); i++) {
         const guint n_channels = banks[i].n_channels, n_taps = banks[i].n_taps;
-        g_autofree char *name =
-            g_strdup_printf("PFB, power, integrate %u: ci8 %u channels, %u taps", banks[i].length,
-                            n_channels, n_taps);
+        g_autofree char *name = g_strdup_printf("PFB, power, integrate %u: %s %u channels, %u taps",
+                                                banks[i].length, banks[i].type, n_channels, n_taps);
         g_autofree char *stages =
             g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
                             "  spectra: { stage: fft, from: filter }\n"
@@ -116,14 +123,15 @@ check_folds(GpuBench *bench)
         GpuCase one = {
             .name = name,
             .stages = stages,
-            .type = "ci8",
+            .type = banks[i].type,
             .layout = "station pol time",
             .shape = {64, 2, -1},
             .n_samples = 1 << 18,
             .n_blocks = 60,
         };
-        const gdouble bytes = 2 + 4.0 / banks[i].length;
-        const gdouble operations = 4 * n_taps + 5 * log2(n_channels) + 4;
+        const gdouble parts = g_str_equal(banks[i].type, "i8") ? 1 : 2;
+        const gdouble bytes = parts * (1 + 2.0 / banks[i].length);
+        const gdouble operations = parts * (2 * n_taps + 2.5 * log2(n_channels) + 2);
         gpu_compare_fusion(bench, &one, bytes, operations, "times as fast as four stages");
     }
 }

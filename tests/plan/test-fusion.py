@@ -12,6 +12,9 @@ import pipeline
 import tap
 from fusion import CHAINS, DEVICE, PLAIN, SANITIZED
 
+# Numbers of channels that are no powers of two.
+OTHER_SIZES = [3, 6, 20, 75, 96, 100, 192]
+
 
 @unittest.skipUnless(pipeline.has_device(), "there is no device")
 class Fusion(fusion.FusionTest):
@@ -75,7 +78,7 @@ class Fusion(fusion.FusionTest):
 
     def test_shapes(self):
         for _ in range(2 if SANITIZED else 8):
-            n_channels = 1 << self.numbers.randrange(1, 9)
+            n_channels = self.numbers.choice([1 << self.numbers.randrange(1, 9), *OTHER_SIZES])
             self.check_chain(self.numbers.choice(CHAINS), n_channels=n_channels,
                              n_taps=self.numbers.randrange(1, 9),
                              samples=self.numbers.randrange(12 * n_channels, 12 * n_channels + 3000),
@@ -87,7 +90,8 @@ class Fusion(fusion.FusionTest):
         cells; that are short at the end; longer than the stream."""
         power = {"stage": "power"}
         cases = [(16, 4, 1), (32, 8, 2), (2, 5, 3), (64, 8, 63), (256, 8, 64), (128, 3, 65),
-                 (16, 7, 1000), (8, 16, 1013), (1024, 8, 7), (64, 4, 500)]
+                 (16, 7, 1000), (8, 16, 1013), (1024, 8, 7), (64, 4, 500), (100, 8, 64), (96, 8, 65),
+                 (75, 4, 7), (768, 8, 16)]
         for n_channels, n_taps, length in cases[::3] if SANITIZED else cases:
             with self.subTest(n_channels=n_channels, length=length):
                 samples = n_channels * (n_taps + min(2 * length, 1200 // n_channels + length) + 3)
@@ -107,7 +111,7 @@ class Fusion(fusion.FusionTest):
         counts = self.check_chain(self.fold(10, *quantised), self.ROUNDING, invalid=gaps, noise=100)
         self.assertGreater(counts["s0.clipped"], 0)
         self.check_chain(self.fold(10, *CHAINS[10][:2]), self.ROUNDING, invalid=gaps)
-        for kind, noise in ("ci4", 2), ("ci16", 3000), ("cf32", 1):
+        for kind, noise in ("ci4", 2), ("ci16", 3000), ("cf32", 1), ("i8", 30), ("f32", 1):
             self.check_chain(self.fold(12, {"stage": "power"}), self.ROUNDING, type=kind,
                              noise=noise, invalid=gaps)
         for layout in "[station pol time channel]", "[channel time station pol]":
