@@ -63,10 +63,14 @@ define_type(GPtrArray *defines, const char *name, const char *type)
 static CtKernel *
 compile(const State *self, const char *name, const char *source, GPtrArray *defines, GError **error)
 {
-    static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-bytes.h",
+    static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-blocks.h",
+                                          "/cornerturn/plugins/correlate/correlate-bytes.h",
                                           "/cornerturn/plugins/correlate/correlate-device.h",
                                           "/cornerturn/plugins/correlate/correlate-piece.h",
-                                          "/cornerturn/plugins/correlate/correlate-square.h", NULL};
+                                          "/cornerturn/plugins/correlate/correlate-square.h",
+                                          "/cornerturn/plugins/correlate/correlate-warpgroup.h",
+                                          "/cornerturn/plugins/correlate/correlate-warpgroup-end.h",
+                                          NULL};
     g_autofree char *resource =
         g_strdup_printf("/cornerturn/plugins/correlate/correlate-%s.cu", source);
     g_ptr_array_add(defines, NULL);
@@ -93,6 +97,7 @@ common_defines(const State *self)
     define(defines, "TILE", self->tile.tile);
     define(defines, "SQUARE", self->tile.square);
     define(defines, "CHUNK", CHUNK);
+    define(defines, "BLOCK", correlate->block);
     define(defines, "SCALE_BITS", correlate->input == CT_CI4 ? 8 : 0);
     define(defines, "EXACT", self->arithmetic->most > 0);
     define_type(defines, "INPUT", ct_kernel_type((gint)correlate->input));
@@ -126,6 +131,8 @@ compile_products(const State *self, GError **error)
         define_type(defines, "REAL", self->arithmetic->real);
         define_type(defines, "VOLTAGE", self->arithmetic->voltage);
     }
+    if (tile->arithmetic == WGMMA && self->correlate->block > 1)
+        return compile(self, "correlate_wgmma_blocks", "wgmma-blocks", defines, error);
     return compile(self, self->arithmetic->kernel, self->arithmetic->source, defines, error);
 }
 
@@ -249,7 +256,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->device = prepare->device;
     self->n_inputs = correlate->n_stations * correlate->n_pols;
     ct_correlate_tile(&self->tile, correlate->input, correlate->output, self->n_inputs,
-                      prepare->tuning, ct_device_info(self->device));
+                      correlate->block > 1, prepare->tuning, ct_device_info(self->device));
     const CorrelateTile *tile = &self->tile;
     self->arithmetic = &ct_correlate_arithmetics[tile->arithmetic];
     self->n_tiles = triangle(divide_up(self->n_inputs, tile->tile));
@@ -307,7 +314,7 @@ describe(const State *self, const CtWork *work, CorrelatePiece *piece)
 {
     const Correlate *correlate = self->correlate;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
-    const gint64 in_bytes = (gint64)ct_type_info(correlate->input)->bytes;
+    const gint64 in_bytes = (gint64)ct_type_info(correlate->input)->bytes * correlate->block;
     const gint64 out_bytes = (gint64)ct_type_info(correlate->output)->bytes;
     *piece = (CorrelatePiece){
         .from_time = stride(in, correlate->from_time),
@@ -440,6 +447,8 @@ correlate(State *self, const CtWork *work, GError **error)
     const CtBlock *in = &work->inputs[0];
     const guint8 *voltages = in->data;
     guint8 *visibilities = work->outputs[0].data;
+    const gint64 block = self->correlate->block;
+    const gint64 lead = (in->index + self->correlate->before_sums) % block;
     gint64 done = in->index % self->correlate->integration;
     CorrelatePiece piece;
 
@@ -447,7 +456,8 @@ correlate(State *self, const CtWork *work, GError **error)
     gint64 t = 0, n;
     do {
         n = limit_piece(self, done, in->n_samples - t);
-        piece.voltages = voltages + t * piece.from_time;
+        piece.voltages = voltages + (lead + t) / block * piece.from_time;
+        piece.lead = (int)((lead + t) % block);
         piece.visibilities = visibilities;
         piece.n_spectra = (int)n;
         piece.done = done;
@@ -562,6 +572,9 @@ finish(gpointer state)
 #define ROWS(voltages)                                                                             \
     ROW("ci4|ci8", voltages, 10), ROW("cf32", voltages, 0.5), ROW("ci16|cf64", voltages, 0.25)
 
+/* Time in blocks, for kernels on tensor cores alone: as fast as without. */
+#define BLOCKS_ROW(voltages) ROW("ci4|ci8", voltages " time:16]", 10)
+
 const CtVariant ct_correlate_cuda = {
     .name = "cuda",
     .backend = CT_CUDA,
@@ -576,6 +589,14 @@ const CtVariant ct_correlate_cuda = {
             ROWS("[time ... beam pol]"),
             ROWS("[... time beam]"),
             ROWS("[time ... beam]"),
+            BLOCKS_ROW("[... time station pol"),
+            BLOCKS_ROW("[time ... station pol"),
+            BLOCKS_ROW("[... time station"),
+            BLOCKS_ROW("[time ... station"),
+            BLOCKS_ROW("[... time beam pol"),
+            BLOCKS_ROW("[time ... beam pol"),
+            BLOCKS_ROW("[... time beam"),
+            BLOCKS_ROW("[time ... beam"),
             {NULL},
         },
     .share = share,

@@ -12,14 +12,15 @@
  * A unit of UNIT_I × UNIT_J warps sums a tile over a range of time; each warp sums WARP_I rows and
  * WARP_J columns of it. If tiles are small, a block has several units. Spectra are copied unchanged
  * through shared memory, [spectrum][input]; taking an input's two bytes as one element, ldmatrix
- * transposes 8 spectra of 8 inputs to the order of a fragment, [input][spectrum].
+ * transposes 8 spectra of 8 inputs to the order of a fragment, [input][spectrum]. If time is in
+ * blocks, they are in this order already.
  *
  * ci4 is expanded to 8 bits while loading: nibbles stay in the high bits, so values are 16 times as
  * large.
  *
  * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage), BLOCKS (of a
  * multiprocessor). */
-#include "correlate-bytes.h"
+#include "correlate-blocks.h"
 #include "correlate-square.h"
 
 constexpr int unit_warps = UNIT_I * UNIT_J;
@@ -35,6 +36,10 @@ constexpr int stage_bytes = N_UNITS * unit_bytes;
 constexpr int vector = 8;
 constexpr int n_vectors = TILE / vector;
 constexpr int n_loads = (N_UNITS * n_sides * DEPTH * n_vectors + n_threads - 1) / n_threads;
+/* From 16 inputs and from 16 spectra to the next ones in shared memory. */
+constexpr bool has_blocks = BLOCK > 1;
+constexpr int inputs_bytes = has_blocks ? 512 : 32,
+              spectra_bytes = has_blocks ? TILE * 32 : 16 * row_bytes;
 /* Fragments of 16 rows, and of 8 columns. */
 constexpr int n_a = WARP_I / 16, n_b = WARP_J / 8;
 
@@ -49,9 +54,9 @@ struct Products {
 
 /* ---- loading ---- */
 
-/* Vector `index` of a stage. */
+/* Vector `index` of a stage: a spectrum of 8 inputs or, of blocks, half a block of one. */
 struct Source {
-    int u, side, row, m; /* m: its first input in the tile */
+    int u, side, row, m; /* m: its first input in the tile; row: its first spectrum */
     bool is_there;
 };
 
@@ -59,8 +64,14 @@ __device__ inline Source
 find_source(const Job *jobs, int index)
 {
     Source source;
+#if BLOCK > 1
+    const HalfPlace place = find_half(index % (2 * TILE));
+    source.m = place.m;
+    source.row = index / (2 * TILE) * BLOCK % DEPTH + place.second * half;
+#else
     source.m = index % n_vectors * vector;
     source.row = index / n_vectors % DEPTH;
+#endif
     source.side = index / (n_vectors * DEPTH) % n_sides;
     source.u = N_UNITS == 1 ? 0 : index / (n_vectors * DEPTH * n_sides);
     source.is_there = index < N_UNITS * n_sides * DEPTH * n_vectors &&
@@ -71,7 +82,10 @@ find_source(const Job *jobs, int index)
 __device__ inline int
 stage_offset(const Source &source)
 {
-    return source.u * unit_bytes + source.side * side_bytes + source.row * row_bytes + 2 * source.m;
+    const int place = has_blocks ? source.row / 16 * spectra_bytes + source.m / 8 * 256 +
+                                       source.row / 8 % 2 * 128 + source.m % 8 * 16
+                                 : source.row * row_bytes + 2 * source.m;
+    return source.u * unit_bytes + source.side * side_bytes + place;
 }
 
 __device__ inline const INPUT *
@@ -84,8 +98,27 @@ input_at(const CorrelatePiece &piece, const char *spectrum, int m)
 #if IS_NIBBLES
 /* Elements in registers before they are stored in shared memory, 8 of them a vector. */
 struct Fetched {
-    uint64 at[n_loads];
+    Half at[n_loads];
 };
+
+__device__ inline Half
+fetch_vector(const CorrelatePiece &piece, const Job &job, int m, int t)
+{
+#if BLOCK > 1
+    return find_spectra(piece, job, m, t);
+#else
+    const char *from = job.voltages + t * piece.from_time;
+    uint64 x = 0;
+    if (t >= job.n)
+        return {};
+    if (piece.width >= 8 && m + vector <= n_inputs)
+        x = *(const uint64 *)(from + m);
+    else
+        for (int e = 0; e < vector && m + e < n_inputs; e++)
+            x |= (uint64)input_at(piece, from, m + e)->nibbles << 8 * e;
+    return {{(unsigned)x, (unsigned)(x >> 32)}};
+#endif
+}
 
 __device__ inline void
 fetch(const CorrelatePiece &piece, const Job *jobs, Fetched &fetched, int t)
@@ -95,15 +128,9 @@ fetch(const CorrelatePiece &piece, const Job *jobs, Fetched &fetched, int t)
         const Source source = find_source(jobs, k * n_threads + threadIdx.x);
         const Job &job = jobs[source.u];
         const int m = (source.side == 0 ? job.i : job.j) + source.m;
-        const char *from = job.voltages + (t + source.row) * piece.from_time;
-        fetched.at[k] = 0;
-        if (!source.is_there || t + source.row >= job.n)
-            continue;
-        if (piece.width >= 8 && m + vector <= n_inputs)
-            fetched.at[k] = *(const uint64 *)(from + m);
-        else
-            for (int e = 0; e < vector && m + e < n_inputs; e++)
-                fetched.at[k] |= (uint64)input_at(piece, from, m + e)->nibbles << 8 * e;
+        fetched.at[k] = {};
+        if (source.is_there)
+            fetched.at[k] = fetch_vector(piece, job, m, t + source.row);
     }
 }
 
@@ -113,15 +140,21 @@ store(const Job *jobs, const Fetched &fetched, char *stage)
 #pragma unroll
     for (int k = 0; k < n_loads; k++) {
         const Source source = find_source(jobs, k * n_threads + threadIdx.x);
-        uint4 bytes;
-        const unsigned low = (unsigned)fetched.at[k], high = (unsigned)(fetched.at[k] >> 32);
-        bytes.x = pick_bytes(low & 0xf0f0f0f0, low << 4 & 0xf0f0f0f0, 0x5140);
-        bytes.y = pick_bytes(low & 0xf0f0f0f0, low << 4 & 0xf0f0f0f0, 0x7362);
-        bytes.z = pick_bytes(high & 0xf0f0f0f0, high << 4 & 0xf0f0f0f0, 0x5140);
-        bytes.w = pick_bytes(high & 0xf0f0f0f0, high << 4 & 0xf0f0f0f0, 0x7362);
         if (source.is_there)
-            *(uint4 *)(stage + stage_offset(source)) = bytes;
+            *(uint4 *)(stage + stage_offset(source)) = widen(fetched.at[k]);
     }
+}
+#elif BLOCK > 1
+/* Copies a half of a block. */
+__device__ inline void
+copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
+{
+    const int first = find_lead(piece, job) - t;
+    if (m < n_inputs && first <= 0 && first + job.n >= half && piece.width >= half_bytes)
+        ct_cp_async16(to,
+                      half_at(piece, job.voltages, m, t / half % 2) + t / BLOCK * piece.from_time);
+    else
+        *(uint4 *)to = widen(find_spectra(piece, job, m, t));
 }
 #else
 /* Copies spectrum t of 8 inputs from m on, none beyond the last. */
@@ -148,6 +181,9 @@ copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
     }
 }
 
+#endif
+
+#if !IS_NIBBLES
 /* The copies of a thread in each DEPTH spectra, if a block has one unit and voltages are aligned:
  * the same inputs of every `row_step`th spectrum, from both sides. */
 constexpr int row_step = n_threads / n_vectors;
@@ -175,7 +211,7 @@ make_loader(const CorrelatePiece &piece, const Job &job)
             loader.from[side] += 2 * (first + m) + threadIdx.x / n_vectors * piece.from_time;
     }
     loader.apart = row_step * piece.from_time;
-    loader.n_whole = N_UNITS == 1 && piece.width == 16 ? job.n / DEPTH : 0;
+    loader.n_whole = N_UNITS == 1 && !has_blocks && piece.width == 16 ? job.n / DEPTH : 0;
     loader.is_square = job.i == job.j;
     return loader;
 }
@@ -184,7 +220,7 @@ make_loader(const CorrelatePiece &piece, const Job &job)
 __device__ inline void
 load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, int step)
 {
-    if (step < loader.n_whole) {
+    if (!has_blocks && step < loader.n_whole) {
         char *to = stage + threadIdx.x / n_vectors * row_bytes + threadIdx.x % n_vectors * 16;
 #pragma unroll
         for (int side = 0; side < n_sides; side++) {
@@ -212,6 +248,28 @@ load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, 
 
 /* ---- multiplying ---- */
 
+/* Four matrices of 8 inputs and 8 spectra. */
+__device__ inline void
+load_matrices(unsigned registers[4], const char *row)
+{
+    if (has_blocks)
+        ct_ldmatrix4(registers, row);
+    else
+        ct_ldmatrix4_transposed(registers, row);
+}
+
+/* The row of 16 inputs and 16 spectra that a thread reads: matrices go along inputs first, then
+ * along spectra (for A), or the reverse (for B). */
+__device__ inline int
+thread_row(bool inputs_first)
+{
+    const int lane = threadIdx.x % 32;
+    const int of_inputs = inputs_first ? lane / 8 % 2 : lane / 16,
+              of_spectra = inputs_first ? lane / 16 : lane / 8 % 2;
+    return has_blocks ? of_inputs * 256 + of_spectra * 128 + lane % 8 * 16
+                      : (lane % 8 + of_spectra * 8) * row_bytes + of_inputs * 16;
+}
+
 /* Multiplies 16 spectra. `rows` and `columns`: the thread's row of the first matrices. */
 __device__ inline void
 multiply(const char *rows, const char *columns, Products &products)
@@ -219,10 +277,10 @@ multiply(const char *rows, const char *columns, Products &products)
     unsigned a[n_a][4], b[n_b / 2][4];
 #pragma unroll
     for (int e = 0; e < n_a; e++)
-        ct_ldmatrix4_transposed(a[e], rows + 32 * e);
+        load_matrices(a[e], rows + inputs_bytes * e);
 #pragma unroll
     for (int f = 0; f < n_b / 2; f++)
-        ct_ldmatrix4_transposed(b[f], columns + 32 * f);
+        load_matrices(b[f], columns + inputs_bytes * f);
 #pragma unroll
     for (int e = 0; e < n_a; e++)
 #pragma unroll
@@ -302,7 +360,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
 
     char *shared = (char *)shared_vectors;
     const int u = N_UNITS == 1 ? 0 : threadIdx.x / unit_threads;
-    const int warp = threadIdx.x % unit_threads / 32, lane = threadIdx.x % 32;
+    const int warp = threadIdx.x % unit_threads / 32;
     const int first_row = warp / UNIT_J * WARP_I, first_column = warp % UNIT_J * WARP_J;
     const Job &job = jobs[u];
     if (threadIdx.x % unit_threads == 0)
@@ -312,12 +370,10 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
     /* Whether any of the warp's products is needed; all units of a block run the same loop. */
     const bool is_busy = job.is_there && job.i + first_row < n_inputs &&
                          job.j + first_column < job.i + first_row + WARP_I;
-    const int n_steps = ((N_UNITS == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
-    /* Matrices of 8 spectra and 8 inputs: for A inputs first, then spectra; for B the reverse. */
-    int row_offset =
-        u * unit_bytes + (lane % 8 + lane / 16 * 8) * row_bytes + 2 * first_row + lane / 8 % 2 * 16;
-    int column_offset = u * unit_bytes + (job.i == job.j ? 0 : side_bytes) + lane % 16 * row_bytes +
-                        2 * first_column + lane / 16 * 16;
+    const int n_steps = (count_read(piece, job, N_UNITS == 1) + DEPTH - 1) / DEPTH;
+    int row_offset = u * unit_bytes + first_row / 16 * inputs_bytes + thread_row(true);
+    int column_offset = u * unit_bytes + (job.i == job.j ? 0 : side_bytes) +
+                        first_column / 16 * inputs_bytes + thread_row(false);
     ct_keep(row_offset);
     ct_keep(column_offset);
     Products products = {};
@@ -358,7 +414,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
         if (is_busy) {
 #pragma unroll
             for (int t = 16; t < DEPTH; t += 16)
-                multiply(rows + t * row_bytes, columns + t * row_bytes, products);
+                multiply(rows + t / 16 * spectra_bytes, columns + t / 16 * spectra_bytes, products);
         }
 #if IS_NIBBLES
         if (step + 1 < n_steps)

@@ -315,9 +315,21 @@ set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_si
     tile->shared_bytes = tile->n_stages * stage;
 }
 
+/* The same where time is in blocks: a stage has one matrix of a side, with 64 bytes between halves
+ * of blocks, and sums of the columns, of 512 bytes. Each of 256 producers reads 4 halves. */
+static void
+set_stages_of_blocks(CorrelateTile *tile, guint n_sides, const gint64 *tuning)
+{
+    tile->depth = tile->tile == 128 ? 64 : 128;
+    const gsize stage = (gsize)tile->n_units * n_sides * (2 * tile->tile + 8) * tile->depth + 512;
+    const guint most = (guint)(WARPGROUP_SHARED / stage);
+    tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : MOST_STAGES);
+    tile->shared_bytes = tile->n_stages * stage;
+}
+
 void
 ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
-                  const gint64 *tuning, const CtDeviceInfo *device)
+                  gboolean has_blocks, const gint64 *tuning, const CtDeviceInfo *device)
 {
     const Arithmetic arithmetic = find_arithmetic(input, output, n_inputs, tuning, device);
     const gboolean is_mma = arithmetic == MMA, direct = is_direct(input, output);
@@ -326,6 +338,8 @@ ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inp
     const guint n_sides = n_inputs > usual->tile ? 2 : 1;
     if (arithmetic == WGMMA) {
         set_warpgroups(tile, input, usual, n_sides, tuning);
+        if (has_blocks)
+            set_stages_of_blocks(tile, n_sides, tuning);
         return;
     }
     const guint usual_depth = is_mma && !direct ? MIN(usual->depth, LOW_DEPTH) : usual->depth;
@@ -367,7 +381,7 @@ differs_with(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
              const CtDeviceInfo *device)
 {
     CorrelateTile tile, simpler;
-    ct_correlate_tile(&tile, input, output, n_inputs, tuning, device);
+    ct_correlate_tile(&tile, input, output, n_inputs, FALSE, tuning, device);
     const gint64 effect[N_TUNABLES] = {
         tile.tile,
         tile.rows,
@@ -383,7 +397,7 @@ differs_with(CtType input, CtType output, gint64 n_inputs, const gint64 *tuning,
             continue;
         memcpy(without, tuning, sizeof without);
         without[k] = 0;
-        ct_correlate_tile(&simpler, input, output, n_inputs, without, device);
+        ct_correlate_tile(&simpler, input, output, n_inputs, FALSE, without, device);
         if (effect[k] != tuning[k] || memcmp(&tile, &simpler, sizeof tile) == 0)
             return FALSE;
     }

@@ -47,9 +47,10 @@ typedef struct {
 
 extern const CtTunable ct_correlate_tunables[];
 
-/* The tile that follows on a device from the tuning, values of the tunables above. */
+/* The tile that follows on a device from the tuning, values of the tunables above.
+ * `has_blocks`: time is in blocks in voltages. */
 void ct_correlate_tile(CorrelateTile *tile, CtType input, CtType output, gint64 n_inputs,
-                       const gint64 *tuning, const CtDeviceInfo *device);
+                       gboolean has_blocks, const gint64 *tuning, const CtDeviceInfo *device);
 /* Whether the tuning gives another tile than simpler tunings do, on any device. */
 gboolean ct_correlate_tile_differs(CtType input, CtType output, gint64 n_inputs,
                                    const gint64 *tuning);

@@ -17,6 +17,8 @@ typedef struct {
     const char *loses[4];   /* axes that lose data separately */
     gboolean extreme;       /* all at the most negative value */
     gint64 most_per_firing; /* for prepare; 0: all spectra */
+    gboolean has_blocks;    /* the device reads time in blocks of 16 */
+    gint64 n_early;         /* spectra of the first block before the first integration */
 } Case;
 
 typedef struct {
@@ -27,6 +29,8 @@ typedef struct {
     CtNode node;
     CtLayout layouts[3];
     CtBlock voltages;
+    CtLayout blocked_layout; /* the same voltages with time in blocks, if the case has them */
+    CtBlock blocked;
     guint8 *validity; /* [lane][spectrum]; NULL: all valid */
     gint64 n_lanes, n_results;
     gint64 tuning[CT_MAX_TUNABLES]; /* of the variant on the device; 0: defaults */
@@ -87,6 +91,7 @@ describe(Correlation *self)
     self->node.footprint = (CtFootprint){.window = 1, .hop = 1};
     ct_node_infer(&self->node, &error);
     g_assert_no_error(error);
+    self->node.footprint.offset = one->n_early;
 }
 
 static void
@@ -136,11 +141,14 @@ new_block(const CtStream *stream, const char *axes, gint64 n_samples, guint8 fil
     g_auto(GStrv) words = g_strsplit(axes, " ", 0);
     CtBlock block = {.type = stream->type, .n_axes = g_strv_length(words), .n_samples = n_samples};
     gint64 step = (gint64)ct_type_info(stream->type)->bytes;
+    const gint64 count = g_str_has_suffix(axes, " time:16") ? 16 : 1;
     gboolean is_outside = FALSE;
 
     for (guint a = block.n_axes; a-- > 0;) {
         const gboolean is_time = strcmp(words[a], "time") == 0;
-        block.length[a] = is_time ? n_samples : ct_stream_length(stream, words[a]);
+        block.length[a] = is_time                            ? (n_samples + count - 1) / count
+                          : g_str_equal(words[a], "time:16") ? count
+                                                             : ct_stream_length(stream, words[a]);
         if (is_outside)
             step = (step + 15) / 16 * 16 + 16;
         block.stride[a] = step;
@@ -150,6 +158,33 @@ new_block(const CtStream *stream, const char *axes, gint64 n_samples, guint8 fil
     block.data = g_aligned_alloc((gsize)step + 64, 1, 256);
     memset(block.data, fill, (gsize)step + 64);
     return block;
+}
+
+/* Copies the voltages to blocks of time; the rest of the last one is not zero. */
+static void
+fill_blocks(Correlation *self, const char *axes)
+{
+    const CtBlock *from = &self->voltages;
+    g_autofree char *blocked = g_strdup_printf("%s time:16", axes);
+    const gint time = ct_layout_axis(&self->layouts[0], "time");
+    gint64 n = 1;
+    self->blocked_layout = variant_test_layout(self->one->type, blocked);
+    self->blocked = new_block(&self->in, blocked, self->one->n_early + from->n_samples, 0x5a);
+    for (guint a = 0; a < from->n_axes; a++)
+        n *= from->length[a];
+    for (gint64 element = 0; element < n; element++) {
+        const guint8 *x = from->data;
+        guint8 *to = self->blocked.data;
+        gint64 left = element;
+        for (guint a = from->n_axes; a-- > 0; left /= from->length[a]) {
+            const gint64 i = left % from->length[a], t = self->one->n_early + i;
+            const gboolean is_time = (gint)a == time;
+            x += i * from->stride[a];
+            to += (is_time ? t / 16 : i) * self->blocked.stride[a];
+            to += is_time ? t % 16 * self->blocked.stride[from->n_axes] : 0;
+        }
+        memcpy(to, x, ct_type_info(from->type)->bytes);
+    }
 }
 
 static void
@@ -184,6 +219,8 @@ correlation_new(const Case *one, GRand *random)
     self->n_results = (one->n_spectra + one->integration - 1) / one->integration;
     self->voltages = new_block(&self->in, axes, one->n_spectra, 0);
     fill(self, random);
+    if (one->has_blocks)
+        fill_blocks(self, axes);
     make_valid(self, random);
     return self;
 }
@@ -200,6 +237,7 @@ correlation_free(Correlation *self)
     g_free(self->node.output_layouts);
     g_free(self->validity);
     g_aligned_free(self->voltages.data);
+    g_aligned_free(self->blocked.data);
     g_free(self);
 }
 
@@ -218,8 +256,9 @@ static CtPrepare
 make_prepare(const Correlation *self, CtBinding bindings[3], CtDevice *device)
 {
     const Case *one = self->one;
-    bindings[0] = (CtBinding){&self->in, self->layouts[0],
-                              one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra};
+    bindings[0] =
+        (CtBinding){&self->in, one->has_blocks && device ? self->blocked_layout : self->layouts[0],
+                    one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra};
     for (guint o = 0; o < 2; o++)
         bindings[1 + o] = (CtBinding){&self->out[o], self->layouts[1 + o], self->n_results};
     return (CtPrepare){
@@ -251,11 +290,13 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
     g_assert_no_error(error);
 
     DeviceTest device = {0};
-    DeviceTestBlock in = {.there = self->voltages}, out[2] = {{results[0]}, {results[1]}};
+    const CtBlock *voltages = on_device && self->one->has_blocks ? &self->blocked : &self->voltages;
+    const gint64 n_early = on_device ? self->one->n_early : 0;
+    DeviceTestBlock in = {.there = *voltages}, out[2] = {{results[0]}, {results[1]}};
     guint8 *scratch = NULL;
     if (on_device) {
         device_test_begin(&device, &prepare);
-        device_test_send(&device, &in, &self->voltages);
+        device_test_send(&device, &in, voltages);
         for (guint o = 0; o < 2; o++)
             device_test_send(&device, &out[o], &results[o]);
         scratch = device.scratch;
@@ -267,7 +308,7 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
         n = MIN(cuts[firing % n_cuts], self->one->n_spectra - t);
         const gboolean ended = n == 0;
         const gint64 next = ended ? self->n_results : (t + n) / integration;
-        CtBlock used = ct_block_slice(&in.there, &self->layouts[0], t, n), made[2];
+        CtBlock used = ct_block_slice(&in.there, &bindings[0].layout, t + n_early, n), made[2];
         used.index = t;
         used.validity = self->validity ? self->validity + t : NULL;
         used.validity_stride = self->one->n_spectra;
@@ -292,7 +333,7 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
             device_test_wait(&device);
     }
     if (on_device) {
-        device_test_fetch(&device, &in, &self->voltages);
+        device_test_fetch(&device, &in, voltages);
         for (guint o = 0; o < 2; o++)
             device_test_fetch(&device, &out[o], &results[o]);
         device_test_end(&device);
@@ -387,10 +428,11 @@ check_tunings(const Case *one, guint n_tunings, GRand *random)
             continue;
         g_autofree char *name = ct_tuning_name(variant, self->tuning);
         g_autofree char *what = g_strdup_printf(
-            "%s, %s to %s, %" G_GINT64_FORMAT " spectra in %" G_GINT64_FORMAT "s, %" G_GINT64_FORMAT
-            " × %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " [%s] -> [%s]",
-            name, ct_type_info(one->type)->name, ct_type_info(one->output)->name, one->n_spectra,
-            one->integration, one->n_channels, one->n_stations, one->n_pols, one->axes, one->to);
+            "%s, %s%s to %s, %" G_GINT64_FORMAT " spectra in %" G_GINT64_FORMAT
+            "s, %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " [%s] -> [%s]",
+            name, ct_type_info(one->type)->name, one->has_blocks ? " in blocks" : "",
+            ct_type_info(one->output)->name, one->n_spectra, one->integration, one->n_channels,
+            one->n_stations, one->n_pols, one->axes, one->to);
         CtBlock whole[2], cut[2];
         for (guint o = 0; o < 2; o++) {
             whole[o] = new_result(self, o);
@@ -601,6 +643,52 @@ test_weights(void)
     check(&many, random);
 }
 
+/* Time in blocks: firings, integrations and parts of them begin and end inside of blocks, in tiles
+ * of every size, of warps and of warpgroups. */
+static void
+test_blocks(void)
+{
+    static const gint64 sizes[][3] = {
+        {1, 1, 0}, {3, 1, 2},  {2, 3, 0},  {1, 3, 3},  {2, 4, 2},  {1, 9, 0},
+        {3, 9, 2}, {1, 17, 2}, {1, 33, 0}, {2, 50, 2}, {1, 50, 3}, {1, 66, 2},
+    };
+    static const char *const axes[] = {IN, "time channel station pol"};
+    g_autoptr(GRand) random = g_rand_new_with_seed(13);
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(sizes); i++) {
+        const gint64 *size = sizes[i / 2];
+        const Case one = {.type = types[i % 2],
+                          .output = outputs[i % 3],
+                          .n_spectra = 150 + g_rand_int_range(random, 0, 200),
+                          .integration = g_rand_int_range(random, 1, 300),
+                          .n_channels = size[0],
+                          .n_stations = size[1],
+                          .n_pols = size[2],
+                          .axes = axes[i / 4 % 2],
+                          .to = OUT,
+                          .loses = {i % 4 == 1 ? "station" : NULL},
+                          .has_blocks = TRUE};
+        check(&one, random);
+    }
+    static const Case others[] = {
+        {CT_CI8, CT_CI64, 200000, 170000, 1, 2, 2, IN, OUT, .extreme = TRUE, .has_blocks = TRUE},
+        {CT_CI8, CT_CI64, 74000, 70000, 1, 9, 2, IN, OUT, .extreme = TRUE, .most_per_firing = 250,
+         .has_blocks = TRUE},
+        {CT_CI4, CT_CI64, 3000, 1000, 1, 65, 2, IN, OUT, .extreme = TRUE, .has_blocks = TRUE},
+        {CT_CI8, CT_CF32, 820, 100, 200, 17, 2, IN, OUT, .most_per_firing = 820,
+         .has_blocks = TRUE},
+        {CT_CI8, CT_CF32, 600, 5, 2, 9, 2, IN, OUT, "beam", .has_blocks = TRUE},
+        {CT_CI8, CT_CF32, 500, 100, 1, 131, 2, IN, OUT, .has_blocks = TRUE},
+        {CT_CI8, CT_CF32, 300, 100, 1, 9, 2, IN, OUT, .has_blocks = TRUE, .n_early = 5},
+        {CT_CI4, CT_CF32, 300, 50, 1, 4, 2, IN, OUT, .has_blocks = TRUE, .n_early = 13},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+        Case one = others[i];
+        if (one.over)
+            one.axes = "channel time beam pol";
+        check(&one, random);
+    }
+}
+
 /* Every value of the tunables, for the arithmetic of every type. */
 static void
 test_tunings(void)
@@ -611,6 +699,7 @@ test_tunings(void)
         {CT_CI16, CT_CF32, 70, 50, 1, 17, 2, IN, OUT},
         {CT_CI8, CT_CF32, 130, 100, 1, 66, 2, IN, OUT},
         {CT_CI4, CT_CF32, 130, 100, 1, 65, 2, IN, OUT},
+        {CT_CI8, CT_CF32, 130, 100, 1, 66, 2, IN, OUT, .has_blocks = TRUE},
     };
     g_autoptr(GRand) random = g_rand_new_with_seed(10);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -641,6 +730,7 @@ test_kernels(void)
     static const struct {
         CtType type, output;
         gint64 n_inputs[8];
+        gboolean has_blocks;
     } cases[] = {
         {CT_CF32, CT_CF32, {2, 8, 16, 32, 80, 512}},
         {CT_CF32, CT_CF64, {2, 8, 16, 128}},
@@ -648,6 +738,8 @@ test_kernels(void)
         {CT_CI16, CT_CI64, {2, 128, 512}},
         {CT_CI8, CT_CF32, {2, 32, 128, 512}},
         {CT_CI4, CT_CF32, {2, 512}},
+        {CT_CI8, CT_CF32, {2, 32, 128, 512}, TRUE},
+        {CT_CI4, CT_CF32, {2, 512}, TRUE},
     };
     g_autoptr(GRand) random = g_rand_new_with_seed(9);
     if (!kernel_test_can())
@@ -667,7 +759,8 @@ test_kernels(void)
                               OUT,
                               NULL,
                               {"station"},
-                              .most_per_firing = 2048};
+                              .most_per_firing = 2048,
+                              .has_blocks = cases[i].has_blocks};
             Correlation *self = correlation_new(&one, random);
             /* The kernel for the weights is the same in all cases. */
             if (i + k > 0)
@@ -693,6 +786,7 @@ main(int argc, char *argv[])
     g_test_add_func("/correlate/cuda/carried", test_carried);
     g_test_add_func("/correlate/cuda/integrations", test_integrations);
     g_test_add_func("/correlate/cuda/weights", test_weights);
+    g_test_add_func("/correlate/cuda/blocks", test_blocks);
     g_test_add_func("/correlate/cuda/tunings", test_tunings);
     g_test_add_func("/correlate/cuda/kernels", test_kernels);
     return g_test_run();
