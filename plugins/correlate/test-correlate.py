@@ -342,6 +342,9 @@ class Errors(unittest.TestCase):
         self.fails("cf32[time baseline station]", [-1, 4, 2], "", "wants a stream of voltages")
         self.fails("cf32[time station]", [-1, 4], ", output: ci64", "ci64 wants voltages of type")
         self.fails("f32[time station]", [-1, 4], "", "f32")
+
+    @unittest.skipUnless("cuda" in VARIANTS, "there is no device")
+    def test_precision(self):
         with self.assertRaisesRegex(pipeline.Failure, "`precision` is single"):
             pipeline.run(graph("cf32[time station]", [-1, 4], 10), {}, {}, {"v": "split-cuda"})
 
