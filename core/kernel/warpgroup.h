@@ -166,8 +166,10 @@ ct_wgmma_wait()
 /* Column counts n, the registers' names, those of the descriptors and a 1, those of four registers
  * of a, the descriptor of b and a 1, and the operands. */
 #define CT_WGMMA(each)                                                                             \
-    each(64, CT_TEN() CT_TEN(1) CT_TEN(2) "%30, %31", "%32, %33", "%34", "%32, %33, %34, %35",     \
-         "%36", "%37", CT_D32(0))                                                                  \
+    each(32, CT_TEN() "%10, %11, %12, %13, %14, %15", "%16, %17", "%18", "%16, %17, %18, %19",     \
+         "%20", "%21", CT_D8(0), CT_D8(8)) each(64, CT_TEN() CT_TEN(1) CT_TEN(2) "%30, %31",       \
+                                                "%32, %33", "%34", "%32, %33, %34, %35", "%36",    \
+                                                "%37", CT_D32(0))                                  \
         each(128, CT_TEN() CT_TEN(1) CT_TEN(2) CT_TEN(3) CT_TEN(4) CT_TEN(5) "%60, %61, %62, %63", \
              "%64, %65", "%66", "%64, %65, %66, %67", "%68", "%69", CT_D32(0), CT_D32(32))         \
             each(256,                                                                              \

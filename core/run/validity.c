@@ -283,6 +283,15 @@ drop_early(const CtRunNode *node, CtAdvance *advance)
     return any;
 }
 
+/* Of `n` samples from sample `index` of an input on, those up to the last whole block of time; all
+ * if there is none. */
+static gint64
+end_with_block(const CtRunNode *node, guint input, gint64 index, gint64 n)
+{
+    const gint64 rest = (index + node->n_early + n) % node->inputs[input].ring->granule;
+    return rest < n ? n - rest : n;
+}
+
 gboolean
 ct_advance_default(CtAdvance *advance, GError **error)
 {
@@ -340,6 +349,8 @@ ct_advance_taps(CtAdvance *advance, CtFindTaps find, gpointer state, GError **er
         start -= position * ticks;
         if (room < G_MAXINT64 / rule->hop / 2)
             used = MIN(n, (room + 1) * rule->hop - 1 - position);
+        if (!ended || used < n)
+            used = end_with_block(node, first_index, first->block.index, used);
         const gboolean last = ended && used == n;
         produced = (position + used) / rule->hop;
         if (!last && produced % granule > 0) {

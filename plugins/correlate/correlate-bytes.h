@@ -15,7 +15,7 @@ pick_bytes(unsigned low, unsigned high, unsigned which)
     return result;
 }
 
-/* sum + a₀ + a₂, and sum + a₀ + a₁ + a₂ + a₃, of four signed bytes */
+/* sum + a₀ + a₂, sum + a₁ + a₃, and sum + a₀ + a₁ + a₂ + a₃, of four signed bytes */
 __device__ inline int
 add_even_bytes(unsigned a, int sum)
 {
@@ -23,9 +23,15 @@ add_even_bytes(unsigned a, int sum)
 }
 
 __device__ inline int
+add_odd_bytes(unsigned a, int sum)
+{
+    return add_even_bytes(a >> 8, sum);
+}
+
+__device__ inline int
 add_bytes(unsigned a, int sum)
 {
-    return add_even_bytes(a, add_even_bytes(a >> 8, sum));
+    return add_even_bytes(a, add_odd_bytes(a, sum));
 }
 #else
 __device__ inline unsigned
@@ -38,6 +44,12 @@ __device__ inline int
 add_even_bytes(unsigned a, int sum)
 {
     return __dp4a((int)a, 0x00010001, sum);
+}
+
+__device__ inline int
+add_odd_bytes(unsigned a, int sum)
+{
+    return __dp4a((int)a, 0x01000100, sum);
 }
 
 __device__ inline int

@@ -3,8 +3,9 @@
  * and writing of visibilities.
  *
  * Constants of the compilation: N_STATIONS, N_POLS, N_ITEMS, TILE (inputs), SQUARE (of sums),
- * INPUT, SUM (float, double, int64), OUTPUT (element types), SCALE_BITS (sums are 2^SCALE_BITS
- * times too large), CHUNK (of floating-point sums). */
+ * BLOCK (spectra of a block of time; 1: time has no blocks), INPUT, SUM (float, double, int64),
+ * OUTPUT (element types), SCALE_BITS (sums are 2^SCALE_BITS times too large), CHUNK (of
+ * floating-point sums). */
 #pragma once
 
 #include "cornerturn/kernel.h"
@@ -164,7 +165,9 @@ find_job(const CorrelatePiece &piece, unsigned index)
     job.range = find_range(piece, job.number);
     job.n = job.is_there ? job.range.end - job.range.begin : 0;
     job.tile = (int64)item * n_tiles + index % n_tiles;
-    job.voltages = (const char *)piece.voltages + place.from + job.range.begin * piece.from_time;
+    job.voltages =
+        (const char *)piece.voltages + place.from +
+        (BLOCK == 1 ? job.range.begin : (piece.lead + job.range.begin) / BLOCK) * piece.from_time;
     job.visibilities =
         (char *)piece.visibilities + place.to + job.range.integration * piece.to_time;
     return job;
@@ -176,6 +179,20 @@ input_at(const CorrelatePiece &piece, const char *spectrum, int m)
 {
     return (const INPUT *)(spectrum + m / N_POLS * piece.from_station +
                            m % N_POLS * piece.from_pol);
+}
+
+/* The spectra in front of a job's range in its first block of time. */
+__device__ inline int
+find_lead(const CorrelatePiece &piece, const Job &job)
+{
+    return BLOCK == 1 ? 0 : (piece.lead + job.range.begin) % BLOCK;
+}
+
+/* The spectra from there to the last one of the job or, if units go on together, of any. */
+__device__ inline int
+count_read(const CorrelatePiece &piece, const Job &job, bool is_alone)
+{
+    return is_alone ? find_lead(piece, job) + job.n : BLOCK - 1 + longest_range(piece);
 }
 
 /* The index of a job's part, if integrations are divided. */

@@ -10,10 +10,10 @@
  * bits.
  *
  * Taking an input's two bytes as one element, ldmatrix transposes 8 spectra of 8 inputs to the
- * order of a fragment, [input][spectrum]. */
+ * order of a fragment, [input][spectrum]. If time is in blocks, they are in this order already. */
 #pragma once
 
-#include "correlate-bytes.h"
+#include "correlate-blocks.h"
 #include "correlate-mma.h"
 
 /* Spectra that are multiplied at once. */
@@ -27,20 +27,42 @@ struct Products {
     int rows[n_a][2];
 };
 
-/* Matrices of 8 spectra and 8 inputs: for A inputs first, then spectra; for B the reverse. */
+/* From 16 inputs to the next ones in shared memory. */
+constexpr int inputs_bytes = has_blocks ? 512 : 32;
+
+/* The row that a thread reads of four matrices of 8 spectra and 8 inputs from input m on, its own
+ * matrix being that of these spectra and inputs. */
+__device__ inline int
+find_row(int lane, int m, int of_spectra, int of_inputs)
+{
+    const int row = has_blocks ? of_inputs * 256 + of_spectra * 128 + lane % 8 * 16
+                               : (lane % 8 + of_spectra * 8) * row_bytes + of_inputs * 16;
+    return m / 16 * inputs_bytes + row;
+}
+
+/* For A, matrices go along inputs first, then along spectra; for B the reverse. */
 __device__ inline int
 find_rows(int lane, int first_row)
 {
-    return (lane % 8 + lane / 16 * 8) * row_bytes + 2 * first_row + lane / 8 % 2 * 16;
+    return find_row(lane, first_row, lane / 16, lane / 8 % 2);
 }
 
 __device__ inline int
 find_columns(int lane, int first_column)
 {
-    return lane % 16 * row_bytes + 2 * first_column + lane / 16 * 16;
+    return find_row(lane, first_column, lane / 8 % 2, lane / 16);
 }
 
 /* ---- multiplying ---- */
+
+__device__ inline void
+load_matrices(unsigned registers[4], const char *row)
+{
+    if (has_blocks)
+        ct_ldmatrix4(registers, row);
+    else
+        ct_ldmatrix4_transposed(registers, row);
+}
 
 /* Multiplies a group. `rows` and `columns`: the thread's row of the first matrices. */
 __device__ inline void
@@ -49,10 +71,10 @@ multiply(const char *rows, const char *columns, Products &products)
     unsigned a[n_a][4], b[n_b / 2][4];
 #pragma unroll
     for (int e = 0; e < n_a; e++)
-        ct_ldmatrix4_transposed(a[e], rows + 32 * e);
+        load_matrices(a[e], rows + inputs_bytes * e);
 #pragma unroll
     for (int f = 0; f < n_b / 2; f++)
-        ct_ldmatrix4_transposed(b[f], columns + 32 * f);
+        load_matrices(b[f], columns + inputs_bytes * f);
 #pragma unroll
     for (int e = 0; e < n_a; e++)
 #pragma unroll

@@ -25,9 +25,9 @@ static_assert(DEPTH % group == 0, "in steps");
 
 /* ---- loading ---- */
 
-/* Vector `index` of a stage. */
+/* Vector `index` of a stage: a spectrum of some inputs or, of blocks, half a block of one. */
 struct Source {
-    int u, side, row, m; /* m: its first input in the tile */
+    int u, side, row, m; /* m: its first input in the tile; row: its first spectrum */
     bool is_there;
 };
 
@@ -35,8 +35,14 @@ __device__ inline Source
 find_source(const Job *jobs, int index)
 {
     Source source;
+#if BLOCK > 1
+    const HalfPlace place = find_half(index % (2 * TILE));
+    source.m = place.m;
+    source.row = index / (2 * TILE) * BLOCK % DEPTH + place.second * half;
+#else
     source.m = index % n_vectors * vector;
     source.row = index / n_vectors % DEPTH;
+#endif
     source.side = index / (n_vectors * DEPTH) % n_sides;
     source.u = N_UNITS == 1 ? 0 : index / (n_vectors * DEPTH * n_sides);
     source.is_there = index < N_UNITS * n_sides * DEPTH * n_vectors &&
@@ -47,8 +53,10 @@ find_source(const Job *jobs, int index)
 __device__ inline int
 stage_offset(const Source &source)
 {
-    return source.u * unit_bytes + source.side * side_bytes + source.row * row_bytes +
-           input_bytes * source.m;
+    const int place = has_blocks ? spectrum_offset(source.row) + source.m / 8 * 256 +
+                                       source.row / 8 % 2 * 128 + source.m % 8 * 16
+                                 : source.row * row_bytes + input_bytes * source.m;
+    return source.u * unit_bytes + source.side * side_bytes + place;
 }
 
 #if IS_NIBBLES
@@ -56,6 +64,28 @@ stage_offset(const Source &source)
 struct Fetched {
     uint64 at[n_loads];
 };
+
+#if BLOCK > 1
+__device__ inline uint64
+fetch_vector(const CorrelatePiece &piece, const Job &job, int m, int t)
+{
+    const Half x = find_spectra(piece, job, m, t);
+    return (uint64)x.words[1] << 32 | x.words[0];
+}
+#else
+__device__ inline uint64
+fetch_vector(const CorrelatePiece &piece, const Job &job, int m, int t)
+{
+    const char *from = job.voltages + t * piece.from_time;
+    uint64 x = 0;
+    if (piece.width >= 8 && m + vector <= n_inputs)
+        x = *(const uint64 *)(from + m);
+    else
+        for (int e = 0; e < vector && m + e < n_inputs; e++)
+            x |= (uint64)input_at(piece, from, m + e)->nibbles << 8 * e;
+    return x;
+}
+#endif
 
 __device__ inline void
 fetch(const CorrelatePiece &piece, const Job *jobs, Fetched &fetched, int t)
@@ -65,15 +95,9 @@ fetch(const CorrelatePiece &piece, const Job *jobs, Fetched &fetched, int t)
         const Source source = find_source(jobs, k * n_threads + threadIdx.x);
         const Job &job = jobs[source.u];
         const int m = (source.side == 0 ? job.i : job.j) + source.m;
-        const char *from = job.voltages + (t + source.row) * piece.from_time;
         fetched.at[k] = 0;
-        if (!source.is_there || t + source.row >= job.n)
-            continue;
-        if (piece.width >= 8 && m + vector <= n_inputs)
-            fetched.at[k] = *(const uint64 *)(from + m);
-        else
-            for (int e = 0; e < vector && m + e < n_inputs; e++)
-                fetched.at[k] |= (uint64)input_at(piece, from, m + e)->nibbles << 8 * e;
+        if (source.is_there && (has_blocks || t + source.row < job.n))
+            fetched.at[k] = fetch_vector(piece, job, m, t + source.row);
     }
 }
 
@@ -83,15 +107,22 @@ store(const Job *jobs, const Fetched &fetched, char *stage)
 #pragma unroll
     for (int k = 0; k < n_loads; k++) {
         const Source source = find_source(jobs, k * n_threads + threadIdx.x);
-        uint4 bytes;
-        const unsigned low = (unsigned)fetched.at[k], high = (unsigned)(fetched.at[k] >> 32);
-        bytes.x = pick_bytes(low & 0xf0f0f0f0, low << 4 & 0xf0f0f0f0, 0x5140);
-        bytes.y = pick_bytes(low & 0xf0f0f0f0, low << 4 & 0xf0f0f0f0, 0x7362);
-        bytes.z = pick_bytes(high & 0xf0f0f0f0, high << 4 & 0xf0f0f0f0, 0x5140);
-        bytes.w = pick_bytes(high & 0xf0f0f0f0, high << 4 & 0xf0f0f0f0, 0x7362);
         if (source.is_there)
-            *(uint4 *)(stage + stage_offset(source)) = bytes;
+            *(uint4 *)(stage + stage_offset(source)) =
+                widen({{(unsigned)fetched.at[k], (unsigned)(fetched.at[k] >> 32)}});
     }
+}
+#elif BLOCK > 1
+/* Copies a half of a block. */
+__device__ inline void
+copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
+{
+    const int first = find_lead(piece, job) - t;
+    if (m < n_inputs && first <= 0 && first + job.n >= half && piece.width >= half_bytes)
+        ct_cp_async16(to,
+                      half_at(piece, job.voltages, m, t / half % 2) + t / BLOCK * piece.from_time);
+    else
+        *(uint4 *)to = widen(find_spectra(piece, job, m, t));
 }
 #else
 /* Copies vectors of `bytes` at once. */
@@ -133,6 +164,9 @@ copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
     }
 }
 
+#endif
+
+#if !IS_NIBBLES
 /* The copies of a thread in each DEPTH spectra, if a block has one unit and voltages are aligned:
  * the same inputs of every `row_step`th spectrum, from both sides. */
 constexpr int row_step = n_threads / n_vectors;
@@ -162,7 +196,7 @@ make_loader(const CorrelatePiece &piece, const Job &job)
                                  (threadIdx.x / n_vectors + loader.first * DEPTH) * piece.from_time;
     }
     loader.apart = row_step * piece.from_time;
-    loader.n_whole = N_UNITS == 1 && piece.width == 16 ? job.n / DEPTH : 0;
+    loader.n_whole = N_UNITS == 1 && !has_blocks && piece.width == 16 ? job.n / DEPTH : 0;
     loader.is_square = job.i == job.j;
     return loader;
 }
@@ -171,7 +205,7 @@ make_loader(const CorrelatePiece &piece, const Job &job)
 __device__ inline void
 load(const CorrelatePiece &piece, const Job *jobs, Loader &loader, char *stage, int step)
 {
-    if (step >= loader.first && step < loader.n_whole) {
+    if (!has_blocks && step >= loader.first && step < loader.n_whole) {
         char *to = stage + threadIdx.x / n_vectors * row_bytes + threadIdx.x % n_vectors * 16;
 #pragma unroll
         for (int side = 0; side < n_sides; side++) {
@@ -217,7 +251,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
     /* Whether any of the warp's products is needed; all units of a block run the same loop. */
     const bool is_busy = job.is_there && job.i + first_row < n_inputs &&
                          job.j + first_column < job.i + first_row + WARP_I;
-    const int n_steps = ((N_UNITS == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
+    const int n_steps = (count_read(piece, job, N_UNITS == 1) + DEPTH - 1) / DEPTH;
     int row_offset = u * unit_bytes + find_rows(lane, first_row);
     int column_offset =
         u * unit_bytes + (job.i == job.j ? 0 : side_bytes) + find_columns(lane, first_column);
@@ -262,7 +296,7 @@ __launch_bounds__(n_threads, BLOCKS) correlate_mma(const CorrelatePiece piece)
         if (is_busy) {
 #pragma unroll
             for (int t = group; t < DEPTH; t += group)
-                multiply(rows + t * row_bytes, columns + t * row_bytes, products);
+                multiply(rows + spectrum_offset(t), columns + spectrum_offset(t), products);
         }
 #if !EXACT
         if (is_busy && (step + 1) * DEPTH % CHUNK == 0)

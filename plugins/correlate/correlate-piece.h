@@ -28,12 +28,13 @@ typedef struct {
  * complex matrices [item][tile][square][row][column]; a tile is a square of TILE inputs times TILE
  * others, tiles row-wise in the lower triangle, and consists of squares of SQUARE times SQUARE. */
 typedef struct {
-    const void *voltages; /* of the first spectrum */
+    const void *voltages; /* of the first spectrum, or of the block of time that it is in */
     long long from_time, from_station, from_pol;
     void *visibilities; /* of the first integration that ends here */
     long long to_time, to_baseline, to_p, to_q;
     CorrelatePieceAxis axes[CORRELATE_MAX_AXES];
     int n_axes;
+    int lead; /* spectra of the first block of time that come before the piece */
     int n_spectra;
     long long integration; /* spectra of a visibility */
     long long done;        /* spectra of the first integration before this piece */

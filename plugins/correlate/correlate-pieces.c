@@ -9,7 +9,7 @@ describe(const CorrelateDevice *self, const CtWork *work, CorrelatePiece *piece)
 {
     const Correlate *correlate = self->correlate;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
-    const gint64 in_bytes = (gint64)ct_type_info(correlate->input)->bytes;
+    const gint64 in_bytes = (gint64)ct_type_info(correlate->input)->bytes * correlate->block;
     const gint64 out_bytes = (gint64)ct_type_info(correlate->output)->bytes;
     *piece = (CorrelatePiece){
         .from_time = stride(in, correlate->from_time),
@@ -161,6 +161,8 @@ ct_correlate_pieces(CorrelateDevice *self, const CtWork *work, GError **error)
     const CtBlock *in = &work->inputs[0];
     const guint8 *voltages = in->data;
     guint8 *visibilities = work->outputs[0].data;
+    const gint64 block = self->correlate->block;
+    const gint64 lead = (in->index + self->correlate->before_sums) % block;
     gint64 done = in->index % self->correlate->integration;
     CorrelatePiece piece;
 
@@ -168,7 +170,8 @@ ct_correlate_pieces(CorrelateDevice *self, const CtWork *work, GError **error)
     gint64 t = 0, n;
     do {
         n = limit_piece(self, done, in->n_samples - t);
-        piece.voltages = voltages + t * piece.from_time;
+        piece.voltages = voltages + (lead + t) / block * piece.from_time;
+        piece.lead = (int)((lead + t) % block);
         piece.visibilities = visibilities;
         piece.n_spectra = (int)n;
         piece.done = done;

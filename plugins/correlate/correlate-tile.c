@@ -379,6 +379,18 @@ set_warpgroups(CorrelateTile *tile, CtType input, const Usual *usual, guint n_si
     tile->shared_bytes = tile->n_stages * stage;
 }
 
+/* The same where time is in blocks: a stage has one matrix of a side, with 64 bytes between halves
+ * of blocks, and sums of the columns, of 512 bytes. Each of 256 producers reads 4 halves. */
+static void
+set_stages_of_blocks(CorrelateTile *tile, guint n_sides, const gint64 *tuning)
+{
+    tile->depth = tile->tile == 128 ? 64 : 128;
+    const gsize stage = (gsize)tile->n_units * n_sides * (2 * tile->tile + 8) * tile->depth + 512;
+    const guint most = (guint)(WARPGROUP_SHARED / stage);
+    tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : MOST_STAGES);
+    tile->shared_bytes = tile->n_stages * stage;
+}
+
 void
 ct_correlate_tile(CorrelateTile *tile, const CorrelateProblem *problem, const gint64 *tuning,
                   const CtDeviceInfo *device)
@@ -391,6 +403,8 @@ ct_correlate_tile(CorrelateTile *tile, const CorrelateProblem *problem, const gi
     const guint n_sides = n_inputs > usual->tile ? 2 : 1;
     if (arithmetic == WGMMA) {
         set_warpgroups(tile, problem->input, usual, n_sides, tuning);
+        if (problem->has_blocks)
+            set_stages_of_blocks(tile, n_sides, tuning);
         return;
     }
     const guint usual_depth = is_mma && !direct ? MIN(usual->depth, LOW_DEPTH) : usual->depth;

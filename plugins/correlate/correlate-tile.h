@@ -54,6 +54,7 @@ typedef struct {
     CtType input, output;
     gboolean is_split; /* parts of cf32 are split */
     gint64 n_inputs;
+    gboolean has_blocks; /* time is in blocks in voltages */
 } CorrelateProblem;
 
 /* The tile that follows on a device from the tuning, values of the tunables above. */

@@ -15,40 +15,21 @@
  * stored one behind the other, ~im, re, im. So one instruction multiplies re_i by (~im, re), the
  * next im_i by (re, im), and both add to the same sums (im V, re V).
  *
- * Sums of up to 65535 spectra fit 32 bits. The host gives a range at most 2^15, and open sums that
- * it begins with fewer.
+ * Producers read voltages, transpose them in registers and store them to the stages.
  *
- * A block stays on its multiprocessor and does one job after the other. Its producers read
- * voltages, transpose them in registers and store them to the stages. Two warpgroups, the
- * consumers, multiply; each has half of the rows of a tile or, in tiles of 32 inputs, a unit of its
- * own. Producers go on to the next job while consumers write the results of one.
- *
- * ci4 is expanded to 8 bits: nibbles stay in the high bits, so values are 16 times as large.
- *
- * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage). */
-#include "cornerturn/warpgroup.h"
-#include "correlate-bytes.h"
-#include "correlate-square.h"
+ * ci4 is expanded to 8 bits: nibbles stay in the high bits, so values are 16 times as large. */
+#include "correlate-warpgroup.h"
 
-constexpr int n_consumers = 256, n_producers = 256, n_threads = n_consumers + n_producers;
 /* Registers of a thread, on average those of the launch. */
 constexpr int consumer_registers = TILE == 128 ? 176 : 128,
               producer_registers = 256 - consumer_registers;
 
-constexpr int n_sides = n_tiles > 1 ? 2 : 1;
-/* The groups of a tile's inputs; each warpgroup has one of them as rows. */
-constexpr int n_groups = TILE == 32 ? 1 : 2;
-constexpr int group = TILE / n_groups;
-constexpr int n_units = 2 / n_groups;
 /* Whether all four sums of a pair are made. */
 constexpr bool has_four = TILE < 128;
 
 /* A slab is 16 spectra of all matrices of a unit, in pieces of a part of 8 inputs: those of the
  * columns, then, if the rows are other inputs, theirs. With four sums, re and im alternate; else
  * they are ~im, re and im of each group of columns, and re and im of each group of rows. */
-constexpr int slab = 16;
-constexpr int n_slabs = DEPTH / slab;
-constexpr int piece_bytes = 8 * slab;
 constexpr int matrix_bytes = group * slab;
 constexpr int columns_bytes = (has_four ? 2 : 3) * n_groups * matrix_bytes;
 constexpr int slab_bytes = columns_bytes + (n_sides == 2 ? 2 * n_groups * matrix_bytes : 0);
@@ -57,55 +38,12 @@ constexpr int stage_bytes = n_units * unit_bytes;
 /* The distance from re to im. */
 constexpr int to_im = has_four ? piece_bytes : matrix_bytes;
 
-static_assert(TILE == 128 || TILE == 64 || TILE == 32, "rows of warpgroups");
-static_assert(DEPTH % 64 == 0, "a thread adds up one slab of four");
-
-typedef CtStageBarriers<STAGES> Barriers;
-typedef CtStageTurn<STAGES> Turn;
-
-/* Blocks do jobs in rounds; one that has had a tile on the diagonal, which costs less, does not get
- * the same in every round. */
-__device__ inline unsigned
-count_jobs(const CorrelatePiece &piece)
-{
-    return (unsigned)n_tiles * N_ITEMS * piece.n_ranges;
-}
-
-__device__ inline unsigned
-count_rounds(const CorrelatePiece &piece)
-{
-    return (count_jobs(piece) + n_units * gridDim.x - 1) / (n_units * gridDim.x);
-}
-
-/* The number of the jobs, `n_units` of them, that this block does in a round. */
-__device__ inline unsigned
-find_turn(unsigned round)
-{
-    return round * gridDim.x + (blockIdx.x + round) % gridDim.x;
-}
-
-/* The steps of the jobs that a block does together. */
-__device__ inline int
-count_steps(const CorrelatePiece &piece, const Job &job)
-{
-    return ((n_units == 1 ? job.n : longest_range(piece)) + DEPTH - 1) / DEPTH;
-}
-
-/* Whether the sums of 32 bits of an integration are continued: a piece that does this has no other
- * integration. Those of parts are added up elsewhere. */
-__device__ inline bool
-goes_on(const CorrelatePiece &piece)
-{
-    return piece.adds_open && !piece.parts;
-}
-
 /* ---- producers ---- */
 
 /* Inputs in a word of 4 bytes; words of a spectrum on a side of a unit. */
 constexpr int word_inputs = IS_NIBBLES ? 4 : 2;
 constexpr int n_words = TILE / word_inputs;
 /* Each thread transposes slabs of one word, of either side or of one side after the other. */
-constexpr int unit_producers = n_producers / n_units;
 constexpr int side_producers = n_words * n_slabs;
 constexpr bool takes_turns = side_producers == unit_producers;
 
@@ -284,20 +222,11 @@ store(const Fetched &fetched, const Source &source, const Picks &picks, char *sl
     }
 }
 
-/* Fetches sums that consumers go on with to the L2 cache. */
-__device__ inline void
-prefetch_open(const CorrelatePiece &piece, const Job &job, int thread)
-{
-    const char *open = (const char *)open_of(piece, job);
-    constexpr int line = 128, n_bytes = (int)(tile_elements * sizeof(ct_ci32));
-    for (int at = thread * line; at < n_bytes; at += unit_producers * line)
-        ct_prefetch(open + at);
-}
-
 /* Fills the stages with the spectra of one job, from two sources in turn: those of both sides, or
  * those of even and odd steps. */
 __device__ inline void
-produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *unit, Turn &turn)
+produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *stages, int u,
+        Turn &turn)
 {
     const int thread = threadIdx.x % unit_producers;
     const int n_steps = count_steps(piece, job);
@@ -306,7 +235,7 @@ produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *u
     const int side = takes_turns ? 0 : thread / side_producers;
     const int n = has_two ? 2 * n_steps : n_steps, apart = has_two ? 1 : 2;
     const Picks picks = make_picks(thread % n_words);
-    char *slabs = unit + thread / n_words % n_slabs * slab_bytes;
+    char *slabs = stages + u * unit_bytes + thread / n_words % n_slabs * slab_bytes;
     Source sources[2] = {make_source(piece, job, thread, side, 0),
                          make_source(piece, job, thread, has_two ? 1 : side, has_two ? 0 : 1)};
     Fetched ahead[n_ahead];
@@ -328,10 +257,7 @@ produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *u
             if (at + k + n_ahead < n && is_busy)
                 fetch(piece, sources[(k + n_ahead) % 2], apart, ahead[k % n_ahead]);
             if (k % 2 == 1 || !has_two) {
-                ct_wgmma_publish();
-                __syncwarp();
-                if (threadIdx.x % 32 == 0)
-                    ct_phases_arrive(&barriers.full[turn.stage]);
+                publish(barriers, turn.stage);
                 turn.advance();
             }
         }
@@ -343,9 +269,8 @@ produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *u
 /* The sums of a thread, as ct_wgmma_s8 has them: of columns of re and im in turn, 8 of each; or,
  * for each group of columns, of im V, then of re V. And, for the latter, its share of Σ re_i. */
 constexpr int n_sums = TILE, n_group_sums = group / 2;
-constexpr bool is_cf32 = sizeof(OUTPUT) == sizeof(ct_cf32);
-/* The inputs that a thread has in its warp's rows, 8 apart. */
-constexpr int n_thread_rows = has_four ? 1 : 2;
+/* The inputs that a thread has in its warp's rows. */
+constexpr int n_thread_rows = has_four ? 1 : 2, row_distance = 8;
 constexpr int warp_rows = 8 * n_thread_rows;
 
 struct Products {
@@ -401,20 +326,12 @@ share_rows(Products &products)
     }
 }
 
-__device__ inline void
-release(Barriers &barriers, int stage)
-{
-    __syncwarp();
-    if (threadIdx.x % 32 == 0)
-        ct_phases_arrive(&barriers.empty[stage]);
-}
-
 /* Multiplies the spectra of one job. `rows`, `columns`: the first re of the warpgroup and of the
  * unit in the first stage. */
 template <bool needs_all>
 __device__ inline void
-consume(int n_steps, Barriers &barriers, const char *columns, const char *rows, Turn &turn,
-        Products &products)
+multiply_stages(int n_steps, Barriers &barriers, const char *columns, const char *rows, Turn &turn,
+                Products &products)
 {
     const char *summed = rows + threadIdx.x % 128 / 32 * 2 * piece_bytes;
     const uint64 first_columns = ct_wgmma_matrix(columns, slab_bytes, piece_bytes);
@@ -446,14 +363,18 @@ consume(int n_steps, Barriers &barriers, const char *columns, const char *rows, 
         ct_keep(products.at[k]);
 }
 
-/* Passes the stages of a job of which this warpgroup needs nothing. */
 __device__ inline void
-skip(int n_steps, Barriers &barriers, Turn &turn)
+consume(int n_steps, Barriers &barriers, const char *stages, int u, bool is_square, bool needs_all,
+        int first, Turn &turn, Products &products)
 {
-    for (int step = 0; step < n_steps; step++, turn.advance()) {
-        ct_phases_wait(&barriers.full[turn.stage], turn.parity);
-        release(barriers, turn.stage);
-    }
+    const char *unit = stages + u * unit_bytes;
+    const char *rows = unit + place_of(is_square ? 0 : 1, first), *columns = unit + place_of(0, 0);
+    if (needs_all)
+        multiply_stages<true>(n_steps, barriers, columns, rows, turn, products);
+    else
+        multiply_stages<false>(n_steps, barriers, columns, rows, turn, products);
+    if (!has_four)
+        share_rows(products);
 }
 
 /* The places of re of a thread's row h and column 8 block + x in its sums, and of im; to these are
@@ -470,44 +391,6 @@ __device__ inline int
 re_at(int block, int h, int x)
 {
     return im_at(block, h, x) + (has_four ? -2 : n_group_sums);
-}
-
-/* The place in open sums, or in parts, of a thread's pair in the first block and group of rows;
- * threads of a warp have neighbouring places. `row`: the warp's first. */
-constexpr int block_elements = SQUARE * SQUARE, row_elements = TILE * SQUARE;
-
-static_assert(SQUARE == 8, "as the sums of a warp");
-
-__device__ inline int4 *
-place_pairs(ct_ci32 *tile, int row)
-{
-    return (int4 *)(tile + element_at(row, 0)) + threadIdx.x % 32;
-}
-
-__device__ inline int4 *
-place_pair(int4 *first, int block, int h)
-{
-    return first + (block * block_elements + h * row_elements) / 2;
-}
-
-/* Begins with the sums of as many blocks, or with zero. Without branches: ptxas lets products wait
- * for one another where others than they write their registers. */
-__device__ inline void
-load_pairs(int4 *first, int n_blocks, Products &products)
-{
-    products = {};
-#pragma unroll
-    for (int block = 0; block < TILE / 8; block++)
-#pragma unroll
-        for (int h = 0; h < n_thread_rows; h++) {
-            int4 pair = {0, 0, 0, 0};
-            if (block < n_blocks)
-                pair = *place_pair(first, block, h);
-            products.at[re_at(block, h, 0)] = pair.x;
-            products.at[im_at(block, h, 0)] = pair.y;
-            products.at[re_at(block, h, 1)] = pair.z;
-            products.at[im_at(block, h, 1)] = pair.w;
-        }
 }
 
 /* The sum of row h of the thread and column 8 block + x; wraps around before it is complete. */
@@ -530,148 +413,14 @@ find_pair(const Products &products, int block, int h)
     return {first.re, first.im, second.re, second.im};
 }
 
-__device__ inline float4
-scaled(int4 x)
-{
-    return {(float)(x.x >> SCALE_BITS), (float)(x.y >> SCALE_BITS), (float)(x.z >> SCALE_BITS),
-            (float)(x.w >> SCALE_BITS)};
-}
-
-/* Writes visibilities of one range, rounded from 32 bits: most are. `offset`: of the job's in the
- * piece's. Threads that share a baseline or have neighbouring ones write together. */
 __device__ inline void
-write_rounded(const CorrelatePiece &piece, const Job &job, int64 offset, int row, int column,
-              const Products &products)
+set_pair(Products &products, int block, int h, int4 pair)
 {
-#pragma unroll
-    for (int h = 0; h < n_thread_rows; h++) {
-        const int m = job.i + row + 8 * h, i = m / 2, n = i - (job.j + column) / 2;
-        char *to = (char *)piece.visibilities + offset + m % 2 * piece.to_p +
-                   ((int64)i * (i + 1) / 2 + (job.j + column) / 2) * piece.to_baseline;
-        const int n_blocks = m >= n_inputs || n < 0 ? 0 : n / 4 + 1;
-#pragma unroll
-        for (int block = 0; block < TILE / 8; block++, to += 4 * piece.to_baseline)
-            if (block < n_blocks)
-                *(float4 *)to = scaled(find_pair(products, block, h));
-    }
+    products.at[re_at(block, h, 0)] = pair.x;
+    products.at[im_at(block, h, 0)] = pair.y;
+    products.at[re_at(block, h, 1)] = pair.z;
+    products.at[im_at(block, h, 1)] = pair.w;
 }
 
-/* Stores sums as parts, or until the integration goes on. */
-__device__ inline void
-store_pairs(int4 *first, int n_blocks, const Products &products)
-{
-#pragma unroll
-    for (int block = 0; block < TILE / 8; block++)
-#pragma unroll
-        for (int h = 0; h < n_thread_rows; h++)
-            if (block < n_blocks)
-                *place_pair(first, block, h) = find_pair(products, block, h);
-}
-
-/* Ends the range of a job. `warp_row`: the warp's first. */
-__device__ inline void
-finish(const CorrelatePiece &piece, const Job &job, int64 offset, int warp_row, int n_blocks,
-       const Products &products)
-{
-    const int lane = threadIdx.x % 32;
-    const int row = warp_row + lane / 4, column = lane % 4 * 2;
-    const bool due = is_due(piece, job.range);
-    if (piece.parts || (!due && piece.keeps_open)) {
-        ct_ci32 *tile = piece.parts ? (ct_ci32 *)piece.parts + part_of(job) : open_of(piece, job);
-        store_pairs(place_pairs(tile, warp_row), n_blocks, products);
-        return;
-    }
-    if (is_cf32 && N_POLS == 2 && piece.are_packed && due && !piece.adds_sums) {
-        write_rounded(piece, job, offset, row, column, products);
-        return;
-    }
-#pragma unroll
-    for (int block = 0; block < TILE / 8; block++)
-#pragma unroll
-        for (int h = 0; h < n_thread_rows; h++)
-            if (block < n_blocks)
-                finish_pair(piece, job, row + 8 * h, column + 8 * block,
-                            find_pair(products, block, h));
-}
-
-/* ---- the kernel ---- */
-
-__device__ inline void
-run_consumers(const CorrelatePiece &piece, Job *jobs, int64 *offsets, Barriers &barriers,
-              char *stages)
-{
-    const int g = n_groups == 1 ? 0 : threadIdx.x / 128;
-    const int u = n_units == 1 ? 0 : threadIdx.x / 128;
-    const char *unit = stages + u * unit_bytes;
-    /* In shared memory, a job needs no registers while products are summed. */
-    Job &job = jobs[threadIdx.x / 32];
-    int64 &offset = offsets[threadIdx.x / 32];
-    Turn turn = {0, 0};
-    for (unsigned round = 0; round < count_rounds(piece); round++) {
-        const unsigned k = find_turn(round);
-        if (k * n_units >= count_jobs(piece))
-            continue;
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) {
-            job = find_job(piece, k * n_units + u);
-            offset = job.visibilities - (const char *)piece.visibilities;
-        }
-        __syncwarp();
-        const bool is_square = job.i == job.j, is_above = is_square && n_groups == 2 && g == 0;
-        const int n_steps = count_steps(piece, job), first = g * group;
-        if (!job.is_there || job.i + first >= n_inputs) {
-            skip(n_steps, barriers, turn);
-            continue;
-        }
-        const char *rows = unit + place_of(is_square ? 0 : 1, first),
-                   *columns = unit + place_of(0, 0);
-        const int n_blocks = (is_above ? group : TILE) / 8;
-        const int warp_row = first + threadIdx.x % 128 / 32 * warp_rows;
-        Products products;
-        load_pairs(place_pairs(open_of(piece, job), warp_row), goes_on(piece) ? n_blocks : 0,
-                   products);
-        if (is_above)
-            consume<false>(n_steps, barriers, columns, rows, turn, products);
-        else
-            consume<true>(n_steps, barriers, columns, rows, turn, products);
-        if (!has_four)
-            share_rows(products);
-        finish(piece, job, offset, warp_row, n_blocks, products);
-    }
-}
-
-__device__ inline void
-run_producers(const CorrelatePiece &piece, Barriers &barriers, char *stages)
-{
-    const int u = n_units == 1 ? 0 : (threadIdx.x - n_consumers) / unit_producers;
-    Turn turn = {0, 0};
-    for (unsigned round = 0; round < count_rounds(piece); round++) {
-        const unsigned k = find_turn(round);
-        if (k * n_units < count_jobs(piece))
-            produce(piece, find_job(piece, k * n_units + u), barriers, stages + u * unit_bytes,
-                    turn);
-    }
-}
-
-extern "C" __global__ void
-__launch_bounds__(n_threads, 1) correlate_wgmma(const CorrelatePiece piece)
-{
-    extern __shared__ uint4 shared_vectors[];
-    __shared__ Barriers barriers;
-    __shared__ Job jobs[n_consumers / 32];
-    __shared__ int64 offsets[n_consumers / 32];
-
-    if (threadIdx.x == 0)
-        for (int s = 0; s < STAGES; s++) {
-            ct_phases_begin(&barriers.full[s], n_producers / 32);
-            ct_phases_begin(&barriers.empty[s], n_consumers / 32);
-        }
-    __syncthreads();
-    if (threadIdx.x < n_consumers) {
-        ct_registers_take<consumer_registers>();
-        run_consumers(piece, jobs, offsets, barriers, (char *)shared_vectors);
-    } else {
-        ct_registers_give<producer_registers>();
-        run_producers(piece, barriers, (char *)shared_vectors);
-    }
-}
+#define CORRELATE_KERNEL correlate_wgmma
+#include "correlate-warpgroup-end.h"

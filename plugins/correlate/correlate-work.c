@@ -49,6 +49,9 @@ ct_correlate_new(const CtPrepare *prepare)
     self->n_pols = ct_stream_length(in, "pol");
     self->n_baselines = self->n_stations * (self->n_stations + 1) / 2;
     self->integration = ct_params_int(node->params, "integration");
+    const gint block = ct_layout_block_axis(from, "time");
+    self->block = block < 0 ? 1 : from->axes[block].count;
+    self->before_sums = node->footprint.offset;
     self->from_time = ct_layout_axis(from, "time");
     self->from_station = ct_layout_axis(from, over(node));
     self->from_pol = ct_layout_axis(from, "pol");
@@ -70,7 +73,7 @@ ct_correlate_new(const CtPrepare *prepare)
     self->n_items = 1;
     for (guint a = 0; a < from->n_axes; a++) {
         const char *name = from->axes[a].name;
-        if ((gint)a == self->from_time || (gint)a == self->from_station ||
+        if ((gint)a == self->from_time || (gint)a == block || (gint)a == self->from_station ||
             (gint)a == self->from_pol)
             continue;
         self->axes[self->n_axes++] = (CorrelateAxis){

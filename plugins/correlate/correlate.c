@@ -26,13 +26,14 @@ static const CtParam params[] = {
     {NULL},
 };
 
-/* Sums of integers are exact only if voltages are not converted to floats before. */
-static gboolean
-keep_integers(CtNode *node, GError **error)
+/* Sums of integers are exact only if voltages are not converted to floats before: the type is a
+ * wish, for axes in any order and in blocks. */
+static void
+keep_integers(CtNode *node)
 {
-    const CtTypeInfo *type = ct_type_info(node->inputs[0].type);
-    g_autofree char *wish = g_strdup_printf("%s{...}", type->name);
-    return type->is_float || ct_layout_parse(&node->input_layouts[0], wish, error);
+    const CtType type = node->inputs[0].type;
+    if (!ct_type_info(type)->is_float)
+        node->input_layouts[0].types = 1u << type;
 }
 
 static gboolean
@@ -98,8 +99,9 @@ infer(CtNode *node, GError **error)
         .hop = integration,
         .lanes = CT_LANES_ANY,
     };
-    return keep_integers(node, error) && (!ct_params_bool(node->params, "align") ||
-                                          ct_sum_align(node, "align", "integration", error));
+    keep_integers(node);
+    return !ct_params_bool(node->params, "align") ||
+           ct_sum_align(node, "align", "integration", error);
 }
 
 /* Four multiplications and four additions for each pair of inputs and spectrum; the redundant

@@ -46,6 +46,8 @@ struct Correlate {
     CtType input, output;
     gint64 n_stations, n_pols, n_baselines;
     gint64 integration;
+    gint64 block;                           /* spectra of a block of time in `voltages`; 1: none */
+    gint64 before_sums;                     /* spectra of the stream before the first integration */
     gint from_time, from_station, from_pol; /* positions in the layouts; −1: no such axis */
     gint to_time, to_baseline, to_p, to_q;
     gint weights_time, weights_baseline, weights_p, weights_q;

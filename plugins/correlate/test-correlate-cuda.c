@@ -81,10 +81,11 @@ check_tunings(const Case *one, guint n_tunings, GRand *random)
             continue;
         g_autofree char *name = ct_tuning_name(variant, self->tuning);
         g_autofree char *what = g_strdup_printf(
-            "%s, %s to %s, %" G_GINT64_FORMAT " spectra in %" G_GINT64_FORMAT "s, %" G_GINT64_FORMAT
-            " × %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " [%s] -> [%s]",
-            name, ct_type_info(one->type)->name, ct_type_info(one->output)->name, one->n_spectra,
-            one->integration, one->n_channels, one->n_stations, one->n_pols, one->axes, one->to);
+            "%s, %s%s to %s, %" G_GINT64_FORMAT " spectra in %" G_GINT64_FORMAT
+            "s, %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT " [%s] -> [%s]",
+            name, ct_type_info(one->type)->name, one->has_blocks ? " in blocks" : "",
+            ct_type_info(one->output)->name, one->n_spectra, one->integration, one->n_channels,
+            one->n_stations, one->n_pols, one->axes, one->to);
         CtBlock whole[2], cut[2];
         for (guint o = 0; o < 2; o++) {
             whole[o] = new_result(self, o);
@@ -329,6 +330,52 @@ test_weights(void)
     check(&many, random);
 }
 
+/* Time in blocks: firings, integrations and parts of them begin and end inside of blocks, in tiles
+ * of every size, of warps and of warpgroups. */
+static void
+test_blocks(void)
+{
+    static const gint64 sizes[][3] = {
+        {1, 1, 0}, {3, 1, 2},  {2, 3, 0},  {1, 3, 3},  {2, 4, 2},  {1, 9, 0},
+        {3, 9, 2}, {1, 17, 2}, {1, 33, 0}, {2, 50, 2}, {1, 50, 3}, {1, 66, 2},
+    };
+    static const char *const axes[] = {IN, "time channel station pol"};
+    g_autoptr(GRand) random = g_rand_new_with_seed(13);
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(sizes); i++) {
+        const gint64 *size = sizes[i / 2];
+        const Case one = {.type = types[i % 2],
+                          .output = outputs[i % 3],
+                          .n_spectra = 150 + g_rand_int_range(random, 0, 200),
+                          .integration = g_rand_int_range(random, 1, 300),
+                          .n_channels = size[0],
+                          .n_stations = size[1],
+                          .n_pols = size[2],
+                          .axes = axes[i / 4 % 2],
+                          .to = OUT,
+                          .loses = {i % 4 == 1 ? "station" : NULL},
+                          .has_blocks = TRUE};
+        check(&one, random);
+    }
+    static const Case others[] = {
+        {CT_CI8, CT_CI64, 200000, 170000, 1, 2, 2, IN, OUT, .extreme = TRUE, .has_blocks = TRUE},
+        {CT_CI8, CT_CI64, 74000, 70000, 1, 9, 2, IN, OUT, .extreme = TRUE, .most_per_firing = 250,
+         .has_blocks = TRUE},
+        {CT_CI4, CT_CI64, 3000, 1000, 1, 65, 2, IN, OUT, .extreme = TRUE, .has_blocks = TRUE},
+        {CT_CI8, CT_CF32, 820, 100, 200, 17, 2, IN, OUT, .most_per_firing = 820,
+         .has_blocks = TRUE},
+        {CT_CI8, CT_CF32, 600, 5, 2, 9, 2, IN, OUT, "beam", .has_blocks = TRUE},
+        {CT_CI8, CT_CF32, 500, 100, 1, 131, 2, IN, OUT, .has_blocks = TRUE},
+        {CT_CI8, CT_CF32, 300, 100, 1, 9, 2, IN, OUT, .has_blocks = TRUE, .n_early = 5},
+        {CT_CI4, CT_CF32, 300, 50, 1, 4, 2, IN, OUT, .has_blocks = TRUE, .n_early = 13},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+        Case one = others[i];
+        if (one.over)
+            one.axes = "channel time beam pol";
+        check(&one, random);
+    }
+}
+
 /* Every value of the tunables, for the arithmetic of every type. */
 static void
 test_tunings(void)
@@ -339,6 +386,7 @@ test_tunings(void)
         {CT_CI16, CT_CF32, 70, 50, 1, 17, 2, IN, OUT},
         {CT_CI8, CT_CF32, 130, 100, 1, 66, 2, IN, OUT},
         {CT_CI4, CT_CF32, 130, 100, 1, 65, 2, IN, OUT},
+        {CT_CI8, CT_CF32, 130, 100, 1, 66, 2, IN, OUT, .has_blocks = TRUE},
         {CT_CF16, CT_CF32, 130, 100, 1, 34, 2, IN, OUT},
         {CT_CF32, CT_CF32, 130, 100, 1, 34, 2, IN, OUT, .is_split = TRUE},
     };
@@ -371,7 +419,7 @@ test_kernels(void)
     static const struct {
         CtType type, output;
         gint64 n_inputs[8];
-        gboolean is_split;
+        gboolean is_split, has_blocks;
     } cases[] = {
         {CT_CF32, CT_CF32, {2, 8, 16, 32, 80, 512}},
         {CT_CF32, CT_CF64, {2, 8, 16, 128}},
@@ -380,7 +428,9 @@ test_kernels(void)
         {CT_CI8, CT_CF32, {2, 32, 128, 512}},
         {CT_CI4, CT_CF32, {2, 512}},
         {CT_CF16, CT_CF32, {2, 32, 512}},
-        {CT_CF32, CT_CF32, {2, 32, 512}, TRUE},
+        {CT_CF32, CT_CF32, {2, 32, 512}, .is_split = TRUE},
+        {CT_CI8, CT_CF32, {2, 32, 128, 512}, .has_blocks = TRUE},
+        {CT_CI4, CT_CF32, {2, 512}, .has_blocks = TRUE},
     };
     g_autoptr(GRand) random = g_rand_new_with_seed(9);
     if (!kernel_test_can())
@@ -401,7 +451,8 @@ test_kernels(void)
                               NULL,
                               {"station"},
                               .most_per_firing = 2048,
-                              .is_split = cases[i].is_split};
+                              .is_split = cases[i].is_split,
+                              .has_blocks = cases[i].has_blocks};
             Correlation *self = correlation_new(&one, random);
             /* The kernel for the weights is the same in all cases. */
             if (i + k > 0)
@@ -427,6 +478,7 @@ main(int argc, char *argv[])
     g_test_add_func("/correlate/cuda/carried", test_carried);
     g_test_add_func("/correlate/cuda/integrations", test_integrations);
     g_test_add_func("/correlate/cuda/weights", test_weights);
+    g_test_add_func("/correlate/cuda/blocks", test_blocks);
     g_test_add_func("/correlate/cuda/tunings", test_tunings);
     g_test_add_func("/correlate/cuda/kernels", test_kernels);
     return g_test_run();

@@ -18,6 +18,8 @@ typedef struct {
     gboolean extreme;       /* all at the most negative value */
     gint64 most_per_firing; /* for prepare; 0: all spectra */
     gboolean is_split;      /* by split-cuda */
+    gboolean has_blocks;    /* the device reads time in blocks of 16 */
+    gint64 n_early;         /* spectra of the first block before the first integration */
 } Case;
 
 typedef struct {
@@ -28,6 +30,8 @@ typedef struct {
     CtNode node;
     CtLayout layouts[3];
     CtBlock voltages;
+    CtLayout blocked_layout; /* the same voltages with time in blocks, if the case has them */
+    CtBlock blocked;
     guint8 *validity; /* [lane][spectrum]; NULL: all valid */
     gint64 n_lanes, n_results;
     gint64 tuning[CT_MAX_TUNABLES]; /* of the variant on the device; 0: defaults */
@@ -89,6 +93,7 @@ describe(Correlation *self)
     self->node.footprint = (CtFootprint){.window = 1, .hop = 1};
     ct_node_infer(&self->node, &error);
     g_assert_no_error(error);
+    self->node.footprint.offset = one->n_early;
 }
 
 static void
@@ -140,11 +145,14 @@ new_block(const CtStream *stream, const char *axes, gint64 n_samples, guint8 fil
     g_auto(GStrv) words = g_strsplit(axes, " ", 0);
     CtBlock block = {.type = stream->type, .n_axes = g_strv_length(words), .n_samples = n_samples};
     gint64 step = (gint64)ct_type_info(stream->type)->bytes;
+    const gint64 count = g_str_has_suffix(axes, " time:16") ? 16 : 1;
     gboolean is_outside = FALSE;
 
     for (guint a = block.n_axes; a-- > 0;) {
         const gboolean is_time = strcmp(words[a], "time") == 0;
-        block.length[a] = is_time ? n_samples : ct_stream_length(stream, words[a]);
+        block.length[a] = is_time                            ? (n_samples + count - 1) / count
+                          : g_str_equal(words[a], "time:16") ? count
+                                                             : ct_stream_length(stream, words[a]);
         if (is_outside)
             step = (step + 15) / 16 * 16 + 16;
         block.stride[a] = step;
@@ -154,6 +162,33 @@ new_block(const CtStream *stream, const char *axes, gint64 n_samples, guint8 fil
     block.data = g_aligned_alloc((gsize)step + 64, 1, 256);
     memset(block.data, fill, (gsize)step + 64);
     return block;
+}
+
+/* Copies the voltages to blocks of time; the rest of the last one is not zero. */
+static void
+fill_blocks(Correlation *self, const char *axes)
+{
+    const CtBlock *from = &self->voltages;
+    g_autofree char *blocked = g_strdup_printf("%s time:16", axes);
+    const gint time = ct_layout_axis(&self->layouts[0], "time");
+    gint64 n = 1;
+    self->blocked_layout = variant_test_layout(self->one->type, blocked);
+    self->blocked = new_block(&self->in, blocked, self->one->n_early + from->n_samples, 0x5a);
+    for (guint a = 0; a < from->n_axes; a++)
+        n *= from->length[a];
+    for (gint64 element = 0; element < n; element++) {
+        const guint8 *x = from->data;
+        guint8 *to = self->blocked.data;
+        gint64 left = element;
+        for (guint a = from->n_axes; a-- > 0; left /= from->length[a]) {
+            const gint64 i = left % from->length[a], t = self->one->n_early + i;
+            const gboolean is_time = (gint)a == time;
+            x += i * from->stride[a];
+            to += (is_time ? t / 16 : i) * self->blocked.stride[a];
+            to += is_time ? t % 16 * self->blocked.stride[from->n_axes] : 0;
+        }
+        memcpy(to, x, ct_type_info(from->type)->bytes);
+    }
 }
 
 static void
@@ -188,6 +223,8 @@ correlation_new(const Case *one, GRand *random)
     self->n_results = (one->n_spectra + one->integration - 1) / one->integration;
     self->voltages = new_block(&self->in, axes, one->n_spectra, 0);
     fill(self, random);
+    if (one->has_blocks)
+        fill_blocks(self, axes);
     make_valid(self, random);
     return self;
 }
@@ -204,6 +241,7 @@ correlation_free(Correlation *self)
     g_free(self->node.output_layouts);
     g_free(self->validity);
     g_aligned_free(self->voltages.data);
+    g_aligned_free(self->blocked.data);
     g_free(self);
 }
 
@@ -222,8 +260,9 @@ static CtPrepare
 make_prepare(const Correlation *self, CtBinding bindings[3], CtDevice *device)
 {
     const Case *one = self->one;
-    bindings[0] = (CtBinding){&self->in, self->layouts[0],
-                              one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra};
+    bindings[0] =
+        (CtBinding){&self->in, one->has_blocks && device ? self->blocked_layout : self->layouts[0],
+                    one->most_per_firing > 0 ? one->most_per_firing : one->n_spectra};
     for (guint o = 0; o < 2; o++)
         bindings[1 + o] = (CtBinding){&self->out[o], self->layouts[1 + o], self->n_results};
     return (CtPrepare){
@@ -255,11 +294,13 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
     g_assert_no_error(error);
 
     DeviceTest device = {0};
-    DeviceTestBlock in = {.there = self->voltages}, out[2] = {{results[0]}, {results[1]}};
+    const CtBlock *voltages = on_device && self->one->has_blocks ? &self->blocked : &self->voltages;
+    const gint64 n_early = on_device ? self->one->n_early : 0;
+    DeviceTestBlock in = {.there = *voltages}, out[2] = {{results[0]}, {results[1]}};
     guint8 *scratch = NULL;
     if (on_device) {
         device_test_begin(&device, &prepare);
-        device_test_send(&device, &in, &self->voltages);
+        device_test_send(&device, &in, voltages);
         for (guint o = 0; o < 2; o++)
             device_test_send(&device, &out[o], &results[o]);
         scratch = device.scratch;
@@ -271,7 +312,7 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
         n = MIN(cuts[firing % n_cuts], self->one->n_spectra - t);
         const gboolean ended = n == 0;
         const gint64 next = ended ? self->n_results : (t + n) / integration;
-        CtBlock used = ct_block_slice(&in.there, &self->layouts[0], t, n), made[2];
+        CtBlock used = ct_block_slice(&in.there, &bindings[0].layout, t + n_early, n), made[2];
         used.index = t;
         used.validity = self->validity ? self->validity + t : NULL;
         used.validity_stride = self->one->n_spectra;
@@ -296,7 +337,7 @@ run(const Correlation *self, const CtVariant *variant, const CtBlock results[2],
             device_test_wait(&device);
     }
     if (on_device) {
-        device_test_fetch(&device, &in, &self->voltages);
+        device_test_fetch(&device, &in, voltages);
         for (guint o = 0; o < 2; o++)
             device_test_fetch(&device, &out[o], &results[o]);
         device_test_end(&device);

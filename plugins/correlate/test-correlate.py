@@ -260,6 +260,36 @@ class Correlate(unittest.TestCase):
                 self.assertTrue((abs(got - sums) <= 300 * 2.0 ** -24 * norms).all())
 
 
+@unittest.skipUnless("cuda" in VARIANTS, "no device reads blocks of time")
+class Blocks(unittest.TestCase):
+    def test_blocks(self):
+        """Time in blocks of 16, which a transpose makes: integrations end inside of blocks, the
+        stream does, too, and samples are lost."""
+        n, shape = 333, (2, 5, 2)
+        sizes = itertools.product(["ci4", "ci8"], [100, 7, 1000], [[333], [33, 100]],
+                                  [(2, 5, 2), (1, 17, 2)])
+        for kind, integration, cuts, shape in sizes:
+            x, numbers = voltages(kind, (n, *shape))
+            valid = rng.random((1, n)) > 0.1
+            sums, _ = products(numbers * valid.reshape(n, 1, 1, 1, 1), integration)
+            text = f"""
+stages:
+  x: {{ stage: input, layout: "{kind}[time channel station pol]", shape: [-1, {shape[0]}, {shape[1]}, {shape[2]}] }}
+  t: {{ stage: transpose, from: x, layout: "[channel time station pol time:16]" }}
+  v: {{ stage: correlate, from: t, integration: {integration}, output: ci64 }}
+  y: {{ stage: output, from: v, layout: "[time channel baseline pol pol']" }}
+  w: {{ stage: output, from: v.weights, layout: "[time channel baseline]" }}
+"""
+            with self.subTest(kind=kind, integration=integration, cuts=cuts, shape=shape):
+                result = pipeline.run(text, {"x": pipeline.Feed(x, 0, cuts, valid)},
+                                      {"y": (0, 1), "w": (0, 1)}, {"v": "cuda"})
+                numpy.testing.assert_array_equal(result["y"].array, sums)
+                counts = numpy.add.reduceat(valid[0].astype(int), range(0, n, integration))
+                numpy.testing.assert_array_equal(
+                    result["w"].array,
+                    numpy.broadcast_to(counts[:, None, None], result["w"].array.shape))
+
+
 class Weights(unittest.TestCase):
     def weights(self, loses, shape, valid, full, integration, variant, cuts, workers=1):
         """Checks the weights of cf32[time channel station pol] voltages whose validity is
@@ -312,6 +342,9 @@ class Errors(unittest.TestCase):
         self.fails("cf32[time baseline station]", [-1, 4, 2], "", "wants a stream of voltages")
         self.fails("cf32[time station]", [-1, 4], ", output: ci64", "ci64 wants voltages of type")
         self.fails("f32[time station]", [-1, 4], "", "f32")
+
+    @unittest.skipUnless("cuda" in VARIANTS, "there is no device")
+    def test_precision(self):
         with self.assertRaisesRegex(pipeline.Failure, "`precision` is single"):
             pipeline.run(graph("cf32[time station]", [-1, 4], 10), {}, {}, {"v": "split-cuda"})
 

@@ -62,22 +62,28 @@ check_filters(GpuBench *bench)
 }
 
 /* Blocks have 1024 spectra of 256 channels, of fewer if there are many stations. */
-/* With this tuning, or this precision; "": with the default. */
+/* With this tuning, or this precision; "": with the default. `has_blocks`: a transpose makes blocks
+ * of time. */
 static void
 check_correlate(GpuBench *bench, const char *type, guint n_stations, guint integration,
-                const char *how, gdouble floor)
+                const char *how, gboolean has_blocks, gdouble floor)
 {
     const gboolean is_tuned = strchr(how, '=') != NULL, is_plain = *how == '\0';
-    g_autofree char *name = g_strdup_printf("correlate %s %u stations, %u spectra%s%s", type,
-                                            n_stations, integration, is_plain ? "" : ", ", how);
-    g_autofree char *stages =
-        g_strdup_printf("  stage: { stage: correlate, from: source, integration: %u%s%s%s }\n"
-                        "  sink: { stage: discard, from: stage }\n",
-                        integration,
-                        is_tuned   ? ", variant: \"cuda:"
-                        : is_plain ? ""
-                                   : ", precision: ",
-                        how, is_tuned ? "\"" : "");
+    g_autofree char *name = g_strdup_printf("correlate %s %u stations, %s%u spectra%s%s", type,
+                                            n_stations, has_blocks ? "blocks of time, " : "",
+                                            integration, is_plain ? "" : ", ", how);
+    g_autofree char *stages = g_strdup_printf(
+        "%s  stage: { stage: correlate, from: %s, integration: %u%s%s%s }\n"
+        "  sink: { stage: discard, from: stage }\n",
+        has_blocks
+            ? "  turn: { stage: transpose, from: source, layout: \"[channel time station pol "
+              "time:16]\" }\n"
+            : "",
+        has_blocks ? "turn" : "source", integration,
+        is_tuned   ? ", variant: \"cuda:"
+        : is_plain ? ""
+                   : ", precision: ",
+        how, is_tuned ? "\"" : "");
     const GpuCase one = {
         .name = name,
         .stages = stages,
@@ -120,15 +126,19 @@ check_correlates(GpuBench *bench)
     };
     const gboolean has_warpgroups = ct_device_info(bench->device)->architecture == 90;
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-        check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration, "",
+        const gboolean has_blocks =
+            g_str_equal(cases[i].type, "ci8") || g_str_equal(cases[i].type, "ci4");
+        check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration, "", FALSE,
                         cases[i].floor);
-        if (has_warpgroups &&
-            (g_str_equal(cases[i].type, "ci8") || g_str_equal(cases[i].type, "ci4")))
+        if (has_blocks)
+            check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration, "",
+                            TRUE, 0);
+        if (has_warpgroups && has_blocks)
             check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration,
-                            "warps=1", 0);
+                            "warps=1", FALSE, 0);
     }
-    check_correlate(bench, "cf32", 64, 1024, "split", 46);
-    check_correlate(bench, "cf32", 256, 1024, "split", 66);
+    check_correlate(bench, "cf32", 64, 1024, "split", FALSE, 46);
+    check_correlate(bench, "cf32", 256, 1024, "split", FALSE, 66);
 }
 
 /* Of weights as given, the floor is a share of the FMA peak, otherwise in TOP/s. `behind`: stages

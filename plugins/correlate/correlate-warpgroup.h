@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the kernels of warpgroups share before they multiply: threads, tiles, stages and jobs.
+ *
+ * A block stays on its multiprocessor and does one job after the other. Its producers fill the
+ * stages. Two warpgroups, the consumers, multiply; each has half of the inputs of a tile as rows
+ * or, in tiles of 32 inputs, a unit of its own. Producers go on to the next job while consumers
+ * write the results of one.
+ *
+ * Sums of up to 65535 spectra fit 32 bits. The host gives a range at most 2^15, and open sums that
+ * it begins with fewer.
+ *
+ * Further constants: IS_NIBBLES, STAGES, DEPTH (spectra of a stage). */
+#pragma once
+
+#include "cornerturn/warpgroup.h"
+#include "correlate-bytes.h"
+#include "correlate-square.h"
+
+constexpr int n_consumers = 256, n_producers = 256, n_threads = n_consumers + n_producers;
+
+constexpr int n_sides = n_tiles > 1 ? 2 : 1;
+/* The groups of a tile's inputs; each warpgroup has one of them as rows. */
+constexpr int n_groups = TILE == 32 ? 1 : 2;
+constexpr int group = TILE / n_groups;
+constexpr int n_units = 2 / n_groups;
+constexpr int unit_producers = n_producers / n_units;
+
+/* A slab is 16 spectra of a unit. Matrices are in pieces of 16 bytes of 8 rows. */
+constexpr int slab = 16;
+constexpr int n_slabs = DEPTH / slab;
+constexpr int piece_bytes = 8 * slab;
+
+static_assert(TILE == 128 || TILE == 64 || TILE == 32, "rows of warpgroups");
+static_assert(DEPTH % 64 == 0, "slabs are added up by fours, or multiplied by twos");
+
+typedef CtStageBarriers<STAGES> Barriers;
+typedef CtStageTurn<STAGES> Turn;
+
+/* Blocks do jobs in rounds; one that has had a tile on the diagonal, which costs less, does not get
+ * the same in every round. */
+__device__ inline unsigned
+count_jobs(const CorrelatePiece &piece)
+{
+    return (unsigned)n_tiles * N_ITEMS * piece.n_ranges;
+}
+
+__device__ inline unsigned
+count_rounds(const CorrelatePiece &piece)
+{
+    return (count_jobs(piece) + n_units * gridDim.x - 1) / (n_units * gridDim.x);
+}
+
+/* The number of the jobs, `n_units` of them, that this block does in a round. */
+__device__ inline unsigned
+find_turn(unsigned round)
+{
+    return round * gridDim.x + (blockIdx.x + round) % gridDim.x;
+}
+
+/* The steps of the jobs that a block does together. */
+__device__ inline int
+count_steps(const CorrelatePiece &piece, const Job &job)
+{
+    return (count_read(piece, job, n_units == 1) + DEPTH - 1) / DEPTH;
+}
+
+/* Whether the sums of 32 bits of an integration are continued: a piece that does this has no other
+ * integration. Those of parts are added up elsewhere. */
+__device__ inline bool
+goes_on(const CorrelatePiece &piece)
+{
+    return piece.adds_open && !piece.parts;
+}
+
+/* ---- stages ---- */
+
+/* Fetches sums that consumers go on with to the L2 cache. */
+__device__ inline void
+prefetch_open(const CorrelatePiece &piece, const Job &job, int thread)
+{
+    const char *open = (const char *)open_of(piece, job);
+    constexpr int line = 128, n_bytes = (int)(tile_elements * sizeof(ct_ci32));
+    for (int at = thread * line; at < n_bytes; at += unit_producers * line)
+        ct_prefetch(open + at);
+}
+
+/* Makes a stage visible to consumers. */
+__device__ inline void
+publish(Barriers &barriers, int stage)
+{
+    ct_wgmma_publish();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        ct_phases_arrive(&barriers.full[stage]);
+}
+
+__device__ inline void
+release(Barriers &barriers, int stage)
+{
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        ct_phases_arrive(&barriers.empty[stage]);
+}
+
+/* Passes the stages of a job of which this warpgroup needs nothing. */
+__device__ inline void
+skip(int n_steps, Barriers &barriers, Turn &turn)
+{
+    for (int step = 0; step < n_steps; step++, turn.advance()) {
+        ct_phases_wait(&barriers.full[turn.stage], turn.parity);
+        release(barriers, turn.stage);
+    }
+}
