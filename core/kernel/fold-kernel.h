@@ -59,7 +59,7 @@ typedef CT_IN CtFoldRead;
 #if CT_FOLD_IS_STAGED
 /* With 8 blocks of a multiprocessor, 64 registers: some states and types need more than 32. */
 #define CT_FOLD_STAGE(name_, settings_)                                                            \
-    extern "C" __global__ void __launch_bounds__(CT_FOLD_THREADS, 8)                         \
+    extern "C" __global__ void __launch_bounds__(CT_FOLD_THREADS, 8)                               \
         name_##_stage(const CtFoldFiring ct_own_firing, const settings_ ct_own_settings,           \
                       uint32 ct_own_block_cells, uint32 ct_own_block_groups)                       \
     {                                                                                              \

@@ -9,8 +9,8 @@
 typedef struct {
     CtVariant variant;
     const CtVariant *base;   /* with no stage attached */
-    const CtVariant *engine; /* that runs on a device: the base; for a chain, ct_chain_device or that
-                                of the fold at its end */
+    const CtVariant *engine; /* that runs on a device: the base; for a chain, ct_chain_device or
+                                that of the fold at its end */
     guint n_own;             /* stages that the engine covers itself */
     guint n_attached;
     const CtVariant **attached; /* [n_attached] */

@@ -258,18 +258,19 @@ is_attachable(const CtVariant *base, const CtVariant *form)
            form->isa == base->isa;
 }
 
-/* Makes the variant run with the stages attached; nothing is behind a fold. */
+/* Makes the variant run with the stages attached; nothing is behind a fold. `ends`: the fold's own
+ * functions run it. */
 static void
-set_functions(CtAttachment *self, const CtVariant *form)
+set_functions(CtAttachment *self, gboolean ends)
 {
     CtVariant *variant = &self->variant;
     const gboolean on_host = self->base->backend == CT_CPU;
     const guint64 behind = CT_VARIANT_EPILOGUE | CT_VARIANT_ATTACHABLE | CT_VARIANT_FOLD;
-    *variant = self->engine == form ? *form : *self->base;
-    variant->prepare = on_host ? ct_chain_prepare : self->engine == form ? prepare_fold : prepare;
-    if (self->engine == form || self->folds)
+    *variant = ends ? *self->engine : *self->base;
+    if (ends || self->folds)
         variant->flags &= ~behind;
-    if (self->engine == form)
+    variant->prepare = on_host ? ct_chain_prepare : ends ? prepare_fold : prepare;
+    if (ends)
         return;
     variant->advance = self->folds ? advance_fold : self->base->advance ? advance : NULL;
     variant->work = on_host ? ct_chain_work : work;
@@ -318,7 +319,7 @@ ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form, const CtSt
         self->covers[k] = base->covers[k];
     self->covers[n] = stage->name;
     self->rows = attach_rows(base, stage->outputs);
-    set_functions(self, form);
+    set_functions(self, ends_chain(base, form));
     self->variant.covers = self->covers;
     self->variant.rows = self->rows;
     self->variant.form = self;

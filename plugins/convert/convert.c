@@ -2,7 +2,6 @@
 /* The stage convert: the same values in another type. */
 #include "convert.h"
 
-
 static const CtParam params[] = {
     {"type", CT_PARAM_TYPE, CT_PARAM_REQUIRED, .help = "the type of the output"},
     {NULL},

@@ -157,11 +157,12 @@ load_next(const CorrelatePiece &piece, const Unit &unit, Loader &loader, char *s
         load_some(piece, unit, to, t);
 #pragma unroll
     for (int side = 0; side < n_sides; side++) {
-        if (is_whole)
+        if (is_whole) {
 #pragma unroll
             for (int r = 0; r < DEPTH; r += row_step)
                 ct_cp_async16_zfill(to + side * side_bytes + r * TILE * sizeof(INPUT),
                                     loader.from[side] + r * piece.from_time, loader.bytes[side]);
+        }
         loader.from[side] += DEPTH * piece.from_time;
     }
 }

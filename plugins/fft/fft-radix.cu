@@ -93,13 +93,14 @@ template <int pass> struct Passes {
     {
         const Share<pass> share(thread);
 
-        if constexpr (pass > 0)
+        if constexpr (pass > 0) {
 #pragma unroll
             for (int i = 0; i < share.n_values; i++) {
                 const int at = share.place_of(i);
                 if (share.has(i))
                     v[i] = memory[share.transform_of(i) * PITCH + padded<pass - 1>(at)];
             }
+        }
 #pragma unroll
         for (int i = 0; i < share.n_values; i += radix)
             if (share.has(i))

@@ -265,10 +265,11 @@ template <int pass> struct Factors {
     {
 #pragma unroll
         for (int b = 0; b < inner; b++) {
-            if (pass > 0)
+            if (pass > 0) {
 #pragma unroll
                 for (int a = 1; a < outer; a++)
                     v[a * inner + b] = multiply(v[a * inner + b], high[a]);
+            }
             ::transform<outer>(v + b, inner);
 #pragma unroll
             for (int a = 0; a < outer && b > 0; a++) {

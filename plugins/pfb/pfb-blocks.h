@@ -54,15 +54,16 @@ struct Cells {
             const int time = at + spectrum_of(thread, i);
             uint8 *const staging = own + i / of_spectrum * (GROUP_THREADS / apart * size);
             const uint8 *const to = place + time * size;
-            if (time < left)
+            if (time < left) {
 #pragma unroll
                 for (int k = 0; k < of_spectrum; k++)
                     *(Stored *)(staging + channel_of(thread, k) * PITCH_BYTES) = epilogue.make(
                         to + channel_of(thread, k) * cells.channel, v[place_of(i + k)]);
-            else
+            } else {
 #pragma unroll
                 for (int k = 0; k < of_spectrum; k++)
                     *(Stored *)(staging + channel_of(thread, k) * PITCH_BYTES) = {};
+            }
         }
         own += AHEAD * size;
         if (at == CELL - AHEAD)

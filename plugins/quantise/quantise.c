@@ -4,7 +4,6 @@
 
 #include "quantise.kernel.h"
 
-
 static const char *const types[] = {"ci4", "ci8", "ci16", "i8", "i16", NULL};
 
 static const CtParam params[] = {

@@ -159,6 +159,9 @@ class Chains(graphs.GraphTest):
                  {"stage": "quantise", "type": "i16", "scale": 0.1}]
         self.check_chain(chain, invalid=[[1, 100, 50]])
 
+    def test_one_stage_twice(self):
+        self.check_chain([{"stage": "convert", "type": "cf32"}, {"stage": "convert", "type": "cf64"}])
+
     def test_what_is_not_attached(self):
         """Stages that others read too, or that are asked for by name or backend, stay by themselves."""
         chain = [{"stage": "convert", "type": "cf32"}, {"stage": "power"}]

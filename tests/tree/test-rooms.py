@@ -55,6 +55,15 @@ def wrong_includes(root):
                 yield f"{path.relative_to(root)}: {included}"
 
 
+def bare_pragmas(text):
+    """The lines that lack braces: `if` or `else` whose statement begins with a pragma. NVRTC of CUDA
+    13.0 leaves out the statement behind such an `if constexpr`."""
+    lines = text.splitlines()
+    return [number for number, line in enumerate(lines[:-1], 1)
+            if re.search(r"^\s*(}? ?else\b|if\b).*$", line) and not re.search(r"[{};]\s*$", line)
+            and lines[number].startswith("#pragma")]
+
+
 @contextlib.contextmanager
 def planted_files(files):
     """A folder with these files, each with its includes."""
@@ -69,6 +78,14 @@ def planted_files(files):
 class Rooms(unittest.TestCase):
     def test_includes(self):
         self.assertEqual(list(wrong_includes(ROOT)), [])
+
+    def test_pragmas(self):
+        self.assertEqual(bare_pragmas("if (a)\n#pragma unroll\n  f();\nelse\n#pragma unroll\n  g();\n"
+                                      "if (b) {\n#pragma unroll\n"), [1, 4])
+        sources = [*ROOT.glob("core/kernel/*"), *ROOT.glob("plugins/*/*.cu"),
+                   *ROOT.glob("plugins/*/*.h")]
+        self.assertEqual([f"{path.name}:{line}" for path in sources
+                          for line in bare_pragmas(path.read_text())], [])
 
     def test_every_file_has_a_room(self):
         self.assertEqual([path.name for path in ROOT.glob("core/*.[ch]")], [])
