@@ -61,6 +61,8 @@ compile(const CorrelateDevice *self, const char *name, const char *source, GPtrA
                              .headers = headers,
                              .defines = (const char *const *)defines->pdata,
                              .shared_bytes = self->tile.shared_bytes,
+                             /* Between jobs, and little of it: not in the loop over spectra. */
+                             .may_spill = g_str_equal(source, "wgmma-blocks"),
                          },
                          error);
 }

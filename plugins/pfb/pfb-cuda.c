@@ -252,7 +252,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     const gboolean is_power = (bank->length & (bank->length - 1)) == 0;
     gboolean is_unusual = !is_usual_count(bank->n_taps) || bank->parts > 1 ||
-                          (!is_power && (!self->way.keeps_samples || self->element_bytes > 0));
+                          (!is_power && (!self->way.keeps_samples || self->cell > 0));
     for (guint i = 0; i < PFB_KEEPS; i++)
         is_unusual |= prepare->tuning[i] != ct_pfb_tunables[i].fallback;
 
