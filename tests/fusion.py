@@ -48,9 +48,8 @@ class FusionTest(graphs.GraphTest):
     def stages(self, chain, n_channels=16, n_taps=4, samples=5000,
                layout="[time station pol channel]", **sky):
         stages = {
-            "sky": {"stage": "generate", "type": "ci8", "sample_rate": "1 MHz",
-                    "centre_frequency": "10 MHz", "samples": samples, "n_stations": 3, "n_pols": 2,
-                    "noise": 30, **sky},
+            "sky": {"stage": "generate", "type": "ci8", "sample_rate": "1 MHz", "samples": samples,
+                    "n_stations": 3, "n_pols": 2, "noise": 30, **sky},
             "filter": {"stage": "fir", "from": "sky", "n_channels": n_channels, "n_taps": n_taps},
             "spectra": {"stage": "fft", "from": "filter"},
         }

@@ -29,9 +29,8 @@ typedef struct {
     guint8 *argument;   /* begins with the address of the validity, if it `checks` */
     gsize index;        /* the offset of that of elements in the argument, if a stage has a table */
     gboolean minds;     /* a stage counts or folds */
-    gboolean has_tables;
-    CtFolded folded; /* by the next firing */
-    CtLayout order;  /* of the elements of a sample: that of the output */
+    CtFolded folded;    /* by the next firing */
+    CtLayout order;     /* of the elements of a sample: that of the output */
     /* Steps of the output's axes, in the order of its layout, in its packed validity, but for the
      * factor of lanes, the number of samples, and in tables. The validity's of time is negative. */
     gint64 validity_steps[CT_MAX_AXES], element_steps[CT_MAX_AXES];
@@ -114,7 +113,7 @@ add_settings(GString *text, const Own *self)
     g_string_append(text, "struct CtEpilogueSettings {\n");
     if (self->epilogue.checks)
         g_string_append(text, "const CtEpilogueValidity *validity;\n");
-    if (self->has_tables)
+    if (self->epilogue.has_tables)
         g_string_append_printf(text, "alignas(%d) CtEpilogueIndex index;\n", ALIGNMENT);
     for (guint k = 0; k < self->n; k++)
         if (self->attached[k].form.kernel)
@@ -166,8 +165,8 @@ add_elements(GString *text, const Own *self)
         "typedef %s Element;\n"
         "__device__ __forceinline__ Element element([[maybe_unused]] const void *to) const\n"
         "{\nreturn %s;\n}\n",
-        self->has_tables ? "uint32" : "CtNoElement",
-        self->has_tables ? "(uint32)ct_epilogue_index(settings.index, to)" : "{}");
+        self->epilogue.has_tables ? "uint32" : "CtNoElement",
+        self->epilogue.has_tables ? "(uint32)ct_epilogue_index(settings.index, to)" : "{}");
 }
 
 /* Making elements as they are stored, and storing them. */
@@ -323,7 +322,7 @@ lay_out(Own *self)
 {
     self->index = self->epilogue.checks ? ALIGNMENT : 0;
     gsize bytes = self->index;
-    if (self->has_tables)
+    if (self->epilogue.has_tables)
         bytes += round_up(sizeof(CtEpilogueIndex), ALIGNMENT);
     for (guint k = 0; k < self->n; k++) {
         Attached *attached = &self->attached[k];
@@ -469,7 +468,7 @@ ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work, GError **error)
         if (attached->form.kernel)
             memcpy(self->argument + attached->counter, &counter, sizeof counter);
     }
-    if (self->has_tables) {
+    if (self->epilogue.has_tables) {
         CtEpilogueIndex index = {0};
         find_index(&index, &work->outputs[0], self->element_steps);
         memcpy(self->argument + self->index, &index, sizeof index);
@@ -537,7 +536,7 @@ ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, 
             ct_epilogue_free(&self->epilogue);
             return NULL;
         }
-        self->has_tables |= has_table(form);
+        self->epilogue.has_tables |= has_table(form);
         self->minds |= is_fold || (form->kernel && form->kernel->n_counters > 0);
         self->attached[k].n_before = n_counters;
         n_counters += stage->counters ? g_strv_length((char **)stage->counters) : 0;

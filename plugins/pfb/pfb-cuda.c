@@ -231,6 +231,17 @@ look_at_output(Pfb *self, const CtBinding *out)
                               : 0;
 }
 
+/* The registers of the epilogue. In blocks of time, an entry of a table is found for each element.
+ */
+static guint
+count_registers(const Pfb *self)
+{
+    const CtEpilogue *epilogue = self->epilogue;
+    const gboolean looks_up =
+        epilogue && (epilogue->checks || (epilogue->has_tables && self->element_bytes > 0));
+    return (epilogue ? EPILOGUE_REGISTERS : 0) + (looks_up ? CHECK_REGISTERS : 0);
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -267,9 +278,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     ct_fir_define(defines, "PITCH", ct_pfb_pitch(bank->length, &self->way));
     ct_fir_define(defines, "GROUPS", self->n_groups);
     ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
-    const guint registers =
-        ct_pfb_registers(bank, &self->way) +
-        (self->epilogue ? EPILOGUE_REGISTERS + (self->epilogue->checks ? CHECK_REGISTERS : 0) : 0);
+    const guint registers = ct_pfb_registers(bank, &self->way) + count_registers(self);
     const guint n_blocks = ct_fir_spread_blocks(&self->spread, threads, registers, is_unusual);
     choose_buffers(self, prepare->tuning[PFB_BUFFERS] == 1, n_blocks);
     ct_fir_define(defines, "MIN_BLOCKS", n_blocks);

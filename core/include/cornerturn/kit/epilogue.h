@@ -73,11 +73,11 @@ G_BEGIN_DECLS
 struct CtEpilogue {
     const char *text;           /* of the header for the kernel */
     const char *const *headers; /* resources that it includes by folder and name, NULL-terminated */
-    gint64 hop;          /* samples that the fold at the end makes one of; 0: there is none */
-    gsize state_bytes;   /* of a state of the fold */
-    guint64 checks;      /* 1: it is for firings with invalid samples; to look these up takes some
-                            more registers */
-    guint64 reserved[1]; /* 0 */
+    gint64 hop;         /* samples that the fold at the end makes one of; 0: there is none */
+    gsize state_bytes;  /* of a state of the fold */
+    guint64 checks;     /* 1: it is for firings with invalid samples; to look these up takes some
+                           more registers */
+    guint64 has_tables; /* 1: so does each `make` or `store` without a number of an element */
 };
 
 /* The epilogue's argument for the kernels of this firing, valid until the next call. NULL with an
