@@ -258,7 +258,7 @@ accuracy(const CtNode *node, G_GNUC_UNUSED const CtAccuracy *inputs, CtAccuracy 
 {
     if (does(node->params, "accuracy: unknown parameter"))
         ct_params_int(node->params, "unknown");
-    outputs[0].reserved[1] = does(node->params, "accuracy: newer member");
+    outputs[0].reserved[0] = does(node->params, "accuracy: newer member");
     outputs[0].error = does(node->params, "accuracy: negative") ? -1 : 1e-3;
     outputs[0].rms_error = 1e-3;
 }
