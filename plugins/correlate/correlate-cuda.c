@@ -122,7 +122,8 @@ compile_products(const CorrelateDevice *self, GError **error)
 static CtKernel *
 compile_keep(const CorrelateDevice *self, GError **error)
 {
-    return compile(self, "correlate_keep", "keep", common_defines(self), error);
+    g_autoptr(GPtrArray) defines = common_defines(self);
+    return compile(self, "correlate_keep", "keep", defines, error);
 }
 
 static CtKernel *
