@@ -17,8 +17,8 @@
  *   CT_FOLD_N_AXES CT_FOLD_LENGTHS     the axes but time
  *   CT_FOLD_LANES CT_FOLD_MARKS        the step of the lane along each, of input and output
  *   CT_FOLD_PARTIALS                   partial states
- *   CT_FOLD_IS_STAGED CT_FOLD_THREADS  1: cells may be staged in shared memory, by blocks of so
- * many threads */
+ *   CT_FOLD_IS_STAGED                  1: cells may be staged in shared memory
+ *   CT_FOLD_THREADS                    threads of a block that does so */
 #pragma once
 
 #include "cornerturn/kernel.h"

@@ -115,7 +115,7 @@ connect(CtRunNode *node, guint index, CtRing *const *rings, GError **error)
             };
         }
         longest = MAX(longest, ring->history + ring->capacity);
-        /* Of windows that are summed in one firing. */
+        /* A fold in an epilogue derives the validity of all windows of a firing. */
         longest = MAX(longest, 2 * plan->input_bindings[i].max_samples);
     }
     relate_clocks(node);

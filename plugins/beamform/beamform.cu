@@ -288,7 +288,7 @@ struct Sums {
     ct_cf32 sums[THREAD_BEAMS][THREAD_COLUMNS];
     int lane_beam, lane_column;
 
-    /* What a thread multiplies for one station. */
+    /* A thread multiplies these for one station. */
     struct Factors {
         ct_cf32 x[THREAD_COLUMNS], w[weight_pols][THREAD_BEAMS];
     };

@@ -16,7 +16,7 @@ constexpr int unit_warps = UNIT_I * UNIT_J;
 constexpr int unit_threads = 32 * unit_warps;
 constexpr int n_threads = unit_threads * N_UNITS;
 constexpr int n_sides = n_tiles > 1 ? 2 : 1;
-/* Of an input in shared memory. */
+/* An input has so many bytes in shared memory. */
 constexpr int input_bytes = IS_NIBBLES ? 2 : sizeof(INPUT);
 /* Rows begin in different banks. Of two bytes an input, ldmatrix reads 16 bytes of each of 8
  * consecutive rows; of more, eight threads read up to 8 words of each of 4 rows. */

@@ -49,7 +49,7 @@ typedef struct {
 
 extern const CtTunable ct_correlate_tunables[];
 
-/* What an arithmetic and a tile are chosen for. */
+/* An arithmetic and a tile are chosen for such a correlation. */
 typedef struct {
     CtType input, output;
     gboolean is_split; /* parts of cf32 are split */

@@ -245,7 +245,7 @@ store(const Unit *units, const Fetched &fetched, char *stage)
 
 /* ---- multiplying ---- */
 
-/* What a thread multiplies for one spectrum. */
+/* A thread multiplies these for one spectrum. */
 struct Factors {
     Vector a[ROWS / vector], b[COLUMNS / vector];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernels of warpgroups share after they have multiplied: the ends of ranges, the loops
+/* The kernels of warpgroups share this after they have multiplied: the ends of ranges, the loops
  * over jobs, and the kernel. Before, a kernel defines
  *
  *   Products               the sums of a thread; in a row, those of columns 8 block + 2 (lane % 4)

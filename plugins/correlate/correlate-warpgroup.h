@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernels of warpgroups share before they multiply: threads, tiles, stages and jobs.
+/* The kernels of warpgroups share this before they multiply: threads, tiles, stages and jobs.
  *
  * A block stays on its multiprocessor and does one job after the other. Its producers fill the
  * stages. Two warpgroups, the consumers, multiply; each has half of the inputs of a tile as rows

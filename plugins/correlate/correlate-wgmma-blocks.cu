@@ -60,7 +60,7 @@ static_assert(slab == BLOCK && unit_producers % slab_producers == 0 && n_slabs %
 /* The slabs of a stage of which a thread reads a half, from either side, and their distance. */
 constexpr int n_own = n_slabs / n_sum_parts;
 constexpr int own_spectra = n_sum_parts * slab, own_bytes = n_sum_parts * slab_bytes;
-/* What a thread fetches ahead: its halves of one side of a step. */
+/* A thread fetches so many vectors ahead, its halves of one side of a step. */
 constexpr int n_ahead = IS_NIBBLES ? 4 : 2;
 
 struct Fetched {

@@ -12,7 +12,7 @@
 /* Those of fft-radix.h, the largest first. */
 static const guint known[] = {16, 15, 12, 10, 9, 8, 6, 5, 4, 3, 2};
 
-/* What is being looked for, what has been tried so far, and the best of it. */
+/* The search: its aim, the radices tried so far, and the best ones. */
 typedef struct {
     gint64 length;
     guint unit, n_values;

@@ -342,7 +342,7 @@ compile(const Problem *problem, const char *const *behind)
     chain_free(chain);
 }
 
-/* Of the numbers of channels below. */
+/* Whether spectra of so many channels fit blocks of time; for the numbers below. */
 static gboolean
 can_have_blocks(gint64 n_channels)
 {
