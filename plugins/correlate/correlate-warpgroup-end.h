@@ -174,8 +174,8 @@ __launch_bounds__(n_threads, 1) CORRELATE_KERNEL(const CorrelatePiece piece)
 
     if (threadIdx.x == 0)
         for (int s = 0; s < STAGES; s++) {
-            ct_phases_begin(&barriers.full[s], n_producers / 32);
-            ct_phases_begin(&barriers.empty[s], n_consumers / 32);
+            ct_phases_begin(&barriers.full[s], n_producers);
+            ct_phases_begin(&barriers.empty[s], n_consumers);
         }
     __syncthreads();
     if (threadIdx.x < n_consumers) {

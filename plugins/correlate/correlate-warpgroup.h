@@ -84,22 +84,19 @@ prefetch_open(const CorrelatePiece &piece, const Job &job, int thread)
         ct_prefetch(open + at);
 }
 
-/* Makes a stage visible to consumers. */
+/* Makes a stage visible to consumers. Every thread arrives for itself, so that racecheck can follow
+ * what is ordered. */
 __device__ inline void
 publish(Barriers &barriers, int stage)
 {
     ct_wgmma_publish();
-    __syncwarp();
-    if (threadIdx.x % 32 == 0)
-        ct_phases_arrive(&barriers.full[stage]);
+    ct_phases_arrive(&barriers.full[stage]);
 }
 
 __device__ inline void
 release(Barriers &barriers, int stage)
 {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0)
-        ct_phases_arrive(&barriers.empty[stage]);
+    ct_phases_arrive(&barriers.empty[stage]);
 }
 
 /* Passes the stages of a job of which this warpgroup needs nothing. */
