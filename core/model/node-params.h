@@ -29,6 +29,8 @@ char *ct_params_take_kept(const CtParams *params);
 
 /* The parameter table of the stage; an empty table if it has none. */
 const CtParam *ct_stage_params(const CtStage *stage);
+/* Whether a parameter of the stage may change during a run. */
+gboolean ct_stage_is_live(const CtStage *stage);
 /* Whether the row's default, if there is one, is a legal value of the row. */
 gboolean ct_param_check_fallback(const CtParam *param, GError **error);
 /* Adds the warnings of ct_params_warn to `warnings`. */

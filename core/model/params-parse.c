@@ -368,6 +368,15 @@ ct_stage_params(const CtStage *stage)
     return stage->params ? stage->params : &none;
 }
 
+gboolean
+ct_stage_is_live(const CtStage *stage)
+{
+    for (const CtParam *param = ct_stage_params(stage); param->name; param++)
+        if (param->flags & CT_PARAM_LIVE)
+            return TRUE;
+    return FALSE;
+}
+
 static gboolean
 refuse_unknown(const char *node, const CtStage *stage, const CtValue *key, GError **error)
 {

@@ -11,6 +11,7 @@
  * skew, in which samples wait; a link that shows its samples late; and the output of a node that
  * may take its input in two firings, since the first half of its output would be in the way of the
  * second. */
+#include "model/node-params.h"
 #include "model/quantity.h"
 #include "plan-sizes.h"
 
@@ -37,15 +38,18 @@ align(gsize bytes)
 
 /* ---- transient links ---- */
 
-/* Whether a firing of the node may leave samples of its input: weights change, or, at the end of
- * the stream, a sum makes one sample more than there is room for. */
+/* Whether a firing of the node may leave samples of its input: weights or a parameter change, or,
+ * at the end of the stream, a sum makes one sample more than there is room for. */
 static gboolean
 may_stop(const CtPlanNode *node)
 {
     guint n = 0;
+    gboolean stops = node->footprint.kind == CT_FOOTPRINT_SUM;
     for (guint i = 0; i < node->n_inputs; i++)
         n += node->inputs[i] >= 0;
-    return n > 1 || node->footprint.kind == CT_FOOTPRINT_SUM;
+    for (guint k = 0; k < node->n_nodes; k++)
+        stops |= ct_stage_is_live(node->nodes[k].stage);
+    return n > 1 || stops;
 }
 
 /* Whether a firing of the node takes all samples at the port, and waits for no other input. */

@@ -176,9 +176,8 @@ static gboolean
 is_live(const CtPlanNode *plan)
 {
     for (guint k = 0; k < plan->n_nodes; k++)
-        for (const CtParam *param = ct_stage_params(plan->nodes[k].stage); param->name; param++)
-            if (param->flags & CT_PARAM_LIVE)
-                return TRUE;
+        if (ct_stage_is_live(plan->nodes[k].stage))
+            return TRUE;
     return FALSE;
 }
 

@@ -206,13 +206,14 @@ load(const Case *of, const Values *values, guint value, const char *backend, gui
         "%s%s"
         "  n: { from: %s, stage: %s, %s: %s }\n"
         "  a: { from: n, stage: %s }\n"
-        "  y: { stage: output, from: a, layout: '[time ...]' }\n",
+        "  e: { from: a, stage: copy }\n"
+        "  y: { stage: output, from: e, layout: '[time ...]' }\n",
         source, bank, from, of->stage, of->parameter, values->texts[value], of->after);
     CtPipeline *pipeline = ct_pipeline_parse(text, -1, "graph", &error);
     g_assert_no_error(error);
     g_assert_true(ct_pipeline_set_workers(pipeline, n_workers, NULL));
-    const char *const nodes[] = {"n", "a", "b", "c"};
-    for (guint i = 0; i < (of->is_behind_bank ? 4 : 2); i++)
+    const char *const nodes[] = {"n", "a", "e", "b", "c"};
+    for (guint i = 0; i < (of->is_behind_bank ? 5 : 3); i++)
         g_assert_true(ct_pipeline_set_backend(pipeline, nodes[i], backend, &error));
     return pipeline;
 }
@@ -518,6 +519,29 @@ test_chain(void)
                                    "m.gain=4 from tick 6\n"));
 }
 
+/* Before sums that are fused with the node: only where a sum begins. */
+static void
+test_sums(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtPipeline) pipeline =
+        parse("stages:\n"
+              "  x: { stage: input, layout: 'cf32[time]', shape: [-1], sample_rate: 1 MHz,\n"
+              "       centre_frequency: 10 MHz }\n"
+              "  n: { from: x, stage: fir, n_channels: 8, n_taps: 4, variant: fused-cuda }\n"
+              "  m: { from: n, stage: fft, variant: fused-cuda }\n"
+              "  p: { from: m, stage: power, backend: cuda }\n"
+              "  s: { from: p, stage: integrate, length: 5, backend: cuda }\n"
+              "  y: { stage: output, from: s }\n");
+    refuse(pipeline, "n.window=hamming", 41, CT_ERROR_PARAMETER,
+           "ct_pipeline_set_at: node 'n': parameter 'window': wants a tick at which a block of 5 "
+           "output samples begins, such as 40, but is given 41");
+    change(pipeline, "n.window=hamming", 73); /* the output sample behind it begins at 80 */
+    g_autofree char *plan = ct_pipeline_describe(pipeline, "json", &error);
+    g_assert_no_error(error);
+    g_assert_nonnull(strstr(plan, "n+m+p+s"));
+}
+
 /* The number of times that a text has another in it. */
 static guint
 count_text(const char *text, const char *other)
@@ -665,7 +689,9 @@ main(int argc, char **argv)
     g_test_add_data_func("/changes/cpu", "cpu", test_backend);
     /* Opening a device takes long. */
     g_autoptr(GPtrArray) devices = ct_devices_keep_open();
-    if (devices->len > 0)
+    if (devices->len > 0) {
         g_test_add_data_func("/changes/cuda", "cuda", test_backend);
+        g_test_add_func("/changes/sums", test_sums);
+    }
     return g_test_run();
 }
