@@ -362,8 +362,22 @@ ct_epilogue_variant_folds(const CtVariant *variant)
     return is_attachment(variant) && ((const CtAttachment *)variant->form)->folds;
 }
 
-/* Whether the last node sums along time, from the first sample on, whole windows of one stream; and
- * whether the samples of a sum, which are all in one firing, are not too many for that. */
+/* Whether the input is not connected, or is static and one block is in effect for the whole
+ * stream. Later blocks would take effect in the middle of a sum. */
+static gboolean
+is_constant(const CtNode *node, guint port)
+{
+    const CtStream *stream = &node->inputs[port];
+    if (stream->type == CT_TYPE_NONE)
+        return TRUE;
+    const gint time = ct_stream_axis(stream, "time");
+    return node->stage->inputs[port].flags & CT_PORT_STATIC &&
+           (time < 0 || stream->axes[time].length == 1);
+}
+
+/* Whether the last node sums along time, from the first sample on, whole windows of one stream,
+ * while nothing else changes; and whether the samples of a sum, which are all in one firing, are
+ * not too many for that. */
 static gboolean
 fits_fold(const CtAttachment *self, const CtNode *nodes)
 {
@@ -379,8 +393,7 @@ fits_fold(const CtAttachment *self, const CtNode *nodes)
         bytes *= (gdouble)windows->hop;
     }
     for (guint i = 1; i < nodes[0].n_inputs; i++)
-        fits &= nodes[0].inputs[i].type == CT_TYPE_NONE ||
-                (nodes[0].stage->inputs[i].flags & CT_PORT_STATIC) != 0;
+        fits &= is_constant(&nodes[0], i);
     const gsize state_bytes = ct_epilogue_state_bytes(
         self->forms[self->n_attached - 1], &nodes[n_windows], nodes[n_windows - 1].outputs[0].type);
     return fits && state_bytes > 0 && bytes <= MOST_HOP_BYTES &&

@@ -156,10 +156,11 @@ drop_oldest(CtRunNode *node)
     }
 }
 
-/* With the lock. The ticks at which output samples begin: *origin and every *step from there on. A
- * change begins at every n-th of them, where memory holds blocks of n samples; returns n. */
+/* With the lock. The ticks at which output samples of the covered node begin: *origin and every
+ * *step from there on. A change begins at every n-th of them, where memory holds blocks of samples
+ * or a stage that is attached behind adds n samples up; returns n. */
 static gint64
-find_grid(const CtRunNode *node, gint64 *origin, gint64 *step)
+find_grid(const CtRunNode *node, guint covered, gint64 *origin, gint64 *step)
 {
     const CtFootprint *rule = &node->plan->footprint;
     const CtRing *ring = node->inputs[ct_run_node_first_flow(node)].ring;
@@ -167,17 +168,22 @@ find_grid(const CtRunNode *node, gint64 *origin, gint64 *step)
     for (guint o = 0; o < node->n_outputs; o++)
         if (node->outputs[o].ring)
             n = MAX(n, node->outputs[o].ring->granule);
+    for (guint k = covered + 1; k < node->plan->n_nodes; k++)
+        n *= node->plan->nodes[k].footprint.hop;
+    gint64 hop = 1;
+    for (guint k = 0; k <= covered; k++)
+        hop *= node->plan->nodes[k].footprint.hop;
     *origin = ring->start + rule->offset * ring->ticks;
-    *step = rule->hop * ring->ticks;
+    *step = hop * ring->ticks;
     return n;
 }
 
 /* With the lock. The first tick at which output may still change. */
 static gint64
-find_first(const CtRunNode *node)
+find_first(const CtRunNode *node, guint covered)
 {
     gint64 origin, step;
-    const gint64 block = find_grid(node, &origin, &step) * step;
+    const gint64 block = find_grid(node, covered, &origin, &step) * step;
     const gint64 next =
         node->status == CT_NODE_IDLE ? ct_change_next_tick(node) : node->changes.until;
     return origin + (next - origin + block - 1) / block * block;
@@ -195,7 +201,8 @@ check_tick(const Draft *draft, GError **error)
     if (draft->is_now)
         return TRUE;
     gint64 origin, step;
-    const gint64 n = find_grid(node, &origin, &step), first = find_first(node);
+    const guint covered = draft->made->covered;
+    const gint64 n = find_grid(node, covered, &origin, &step), first = find_first(node, covered);
     if (tick > origin && (tick - origin + step - 1) / step % n != 0)
         return refuse(draft, CT_ERROR_PARAMETER, error,
                       "wants a tick at which a block of %" G_GINT64_FORMAT
@@ -227,7 +234,7 @@ begin(Draft *draft, GError **error)
     if (!check_tick(draft, error))
         return FALSE;
     if (draft->is_now)
-        draft->made->tick = find_first(node);
+        draft->made->tick = find_first(node, draft->made->covered);
     draft->values = g_new0(CtValue *, node->plan->n_nodes);
     for (guint k = 0; k < node->plan->n_nodes; k++)
         draft->values[k] = ct_value_copy(node->changes.values[k]);
@@ -296,7 +303,7 @@ insert(Draft *draft, gboolean *retry, GError **error)
     if (!check_tick(draft, error))
         return FALSE;
     if (draft->is_now)
-        made->tick = MAX(made->tick, find_first(draft->node));
+        made->tick = MAX(made->tick, find_first(draft->node, made->covered));
     *retry =
         draft->after->len > 0 && ((const CtChange *)draft->after->pdata[0])->tick <= made->tick;
     if (*retry)

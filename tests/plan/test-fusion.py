@@ -162,6 +162,23 @@ class Fusion(fusion.FusionTest):
             for stats in fused, plain:
                 self.assertIsNotNone(self.node(stats, "s1"))
 
+    def test_coefficients(self):
+        """Coefficients over a port: one block for the stream is in effect in all sums; if there are
+        more, these take effect within a sum, and the fold stays by itself."""
+        numbers = numpy.random.default_rng(SEED)
+        for n_times, layout in (0, "[tap phase]"), (1, "[time tap phase]"), (9, "[time tap phase]"):
+            taps = numbers.normal(size=(*[n_times][:n_times], 4, 16)).astype(numpy.float32)
+            numpy.save(self.folder / "taps.npy", taps)
+            graph = self.stages(self.fold(13, {"stage": "power"}))
+            # In front of the others: names in the order of the graph are those of what is fused.
+            graph = {"taps": {"stage": "file.source", "path": "taps.npy", "layout": layout,
+                              **({"sample_rate": "2 kHz"} if n_times else {})}, **graph}
+            graph["filter"]["from"] = {"in": "sky", "coefficients": "taps"}
+            with self.subTest(n_times=n_times):
+                fused, _ = self.run_both(graph, self.ROUNDING)
+                folds = self.node(fused, "filter+spectra+s0+s1") is not None
+                self.assertEqual(folds, n_times < 2, [node["name"] for node in fused["nodes"]])
+
     def test_short_sums(self):
         """The warning of sums that are all short names the stage that sums."""
         chain = self.fold(1000, {"stage": "power"})
