@@ -11,9 +11,9 @@
 #include "unbound-rows.h"
 
 /* Limits on the orders that reach a node from one side, the layouts of one side where the sides
- * have orders of their own, the candidates of a node at one place, and the rounds over the
+ * have orders of their own, the candidates of the same nodes at one place, and the rounds over the
  * graph. */
-enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODE = 96, MAX_SWEEPS = 8 };
+enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODES = 96, MAX_SWEEPS = 8 };
 
 typedef struct {
     CtPlanner *planner;
@@ -176,13 +176,14 @@ keep_candidate(Search *search, const CtUnboundRow *unbound, const CtLayout *inpu
     guint n_here = 0;
     for (guint i = 0; i < own->len; i++) {
         CtCandidate *other = g_ptr_array_index(own, i);
-        n_here += other->place == unbound->place;
+        n_here += other->place == unbound->place && other->nodes[0] == unbound->nodes[0] &&
+                  other->n_nodes == unbound->n_nodes;
         if (has_layouts(other, unbound, inputs, outputs)) {
             take_implementations(search, unbound, other);
             return;
         }
     }
-    if (n_here >= MAX_OF_NODE)
+    if (n_here >= MAX_OF_NODES)
         return;
     CtCandidate *candidate = g_new0(CtCandidate, 1);
     candidate->implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));

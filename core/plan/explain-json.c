@@ -127,6 +127,21 @@ add_node(CtJson *json, const CtExplanation *explanation, guint n)
     ct_json_end_object(json);
 }
 
+/* The plan without fusion. */
+static void
+add_unfused(CtJson *json, const CtPlan *unfused)
+{
+    ct_json_begin_object(json, "without_fusion");
+    ct_json_add_real(json, "seconds", unfused->seconds);
+    ct_json_begin_object(json, "busy");
+    for (guint r = 0; r < unfused->n_resources; r++) {
+        g_autofree char *name = ct_resource_name(r);
+        ct_json_add_real(json, name, unfused->busy[r]);
+    }
+    ct_json_end_object(json);
+    ct_json_end_object(json);
+}
+
 char *
 ct_explain_to_json(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
                    GError **error)
@@ -137,6 +152,8 @@ ct_explain_to_json(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     CtJson *json = ct_json_new();
     ct_json_add_real(json, "seconds", explanation->choice->seconds);
     ct_json_add_real(json, "least", explanation->choice->least);
+    if (explanation->unfused)
+        add_unfused(json, explanation->unfused);
     ct_json_add_real(json, "combinations", explanation->n_candidates);
     ct_json_add_real(json, "combinations_of_variants", explanation->n_variants);
     ct_json_begin_array(json, "nodes");

@@ -340,6 +340,34 @@ print_summary(GString *text, const CtExplanation *explanation)
     ct_table_print(text, summary_columns, G_N_ELEMENTS(summary_columns), rows);
 }
 
+/* ---- fusion ---- */
+
+static const CtColumn fusion_columns[] = {
+    {"kept busy", FALSE}, {"fused, s", TRUE}, {"not fused, s", TRUE}, {"times", TRUE}};
+
+/* Prints for how long each resource is busy without fusion. */
+static void
+print_fusion(GString *text, const CtPlan *plan, const CtPlan *unfused)
+{
+    g_autoptr(GPtrArray) rows = ct_table_rows_new();
+    for (guint r = 0; r < plan->n_resources; r++) {
+        if (plan->busy[r] <= 0 && unfused->busy[r] <= 0)
+            continue;
+        char *const cells[] = {
+            ct_resource_name(r),
+            g_strdup_printf("%.3g", plan->busy[r]),
+            g_strdup_printf("%.3g", unfused->busy[r]),
+            plan->busy[r] > 0 ? g_strdup_printf("%.3g", unfused->busy[r] / plan->busy[r])
+                              : g_strdup(""),
+            NULL,
+        };
+        g_ptr_array_add(rows, g_memdup2(cells, sizeof(cells)));
+    }
+    g_string_append_printf(text, "\nWithout fusion (--no-fusion), the plan takes %.3g s:\n",
+                           unfused->seconds);
+    ct_table_print(text, fusion_columns, G_N_ELEMENTS(fusion_columns), rows);
+}
+
 /* ---- the whole explanation ---- */
 
 char *
@@ -359,6 +387,8 @@ ct_explain_to_text(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
                            "All times are for a second of stream. plan: of the whole plan with "
                            "this way; by itself: of this way where nothing else runs.\n",
                            explanation->choice->seconds, candidates, variants);
+    if (explanation->unfused)
+        print_fusion(text, plan, explanation->unfused);
     print_summary(text, explanation);
     for (guint n = 0; n < plan->graph->nodes->len; n++)
         print_node(text, explanation, n);

@@ -5,6 +5,7 @@
 
 #include "planner-variants.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <math.h>
 
 /* The number of pairs of placements on a link for which plans are made: those with the least lower
@@ -364,6 +365,27 @@ explain(CtExplanation *explanation, GError **error)
     return TRUE;
 }
 
+static gboolean
+has_attached(const CtPlan *plan)
+{
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtVariant *variant = ct_plan_node(plan, n)->variant;
+        if (ct_epilogue_variant_base(variant) != variant)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Plans again without fusion. The plan whose stages are fused does not prove that there is such a
+ * plan: memory may be too small. */
+static CtPlan *
+plan_unfused(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options)
+{
+    CtPlanOptions unfused = *options;
+    unfused.no_fusion = TRUE;
+    return has_attached(plan) ? ct_plan_new(plan->graph, registry, &unfused, NULL) : NULL;
+}
+
 CtExplanation *
 ct_explanation_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
                    GError **error)
@@ -373,6 +395,7 @@ ct_explanation_new(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions
     ct_planner_resume(&explanation->planner, plan);
     ct_planner_keep_conversions(&explanation->planner);
     explanation->links = g_ptr_array_new_with_free_func(link_free);
+    explanation->unfused = plan_unfused(plan, registry, options);
     return explain(explanation, error) ? g_steal_pointer(&explanation) : NULL;
 }
 
@@ -392,5 +415,6 @@ ct_explanation_free(CtExplanation *explanation)
     g_clear_pointer(&explanation->fan_outs, g_ptr_array_unref);
     g_clear_pointer(&explanation->candidates, ct_candidates_free);
     ct_planner_clear(&explanation->planner);
+    ct_plan_free(explanation->unfused);
     g_free(explanation);
 }

@@ -47,6 +47,14 @@ class FusionOfBeams(fusion.FusionTest):
                                     layout=LAYOUTS[k % 2])
                 self.check_beams(stages, chain)
 
+    def test_deep_chains(self):
+        """Candidates of the beamformer by itself leave room for those of the longest chain."""
+        chain = self.fold(64, {"stage": "gains", "gains": "beams.npy", "axes": ["beam"]},
+                          {"stage": "power"})
+        stages = self.beams(chain, samples=700)
+        del stages["beams"]["variant"]
+        self.check_beams(stages, chain, self.ROUNDING)
+
     def test_folds_of_beams(self):
         """Hops of cells that are a part of a warp's times, all of them, or several of them; with few
         beams and many, with weights for each polarisation; whole tiles and parts, with gaps."""

@@ -3,6 +3,8 @@
 """Stages attached behind the kernel of another, on a device: the plan has them as one node, and the
 results, their validity and their counts are those of the same graph with --no-fusion, to the bit;
 folds may add in another order."""
+import json
+import re
 import subprocess
 import unittest
 
@@ -178,6 +180,22 @@ class Fusion(fusion.FusionTest):
                 fused, _ = self.run_both(graph, self.ROUNDING)
                 folds = self.node(fused, "filter+spectra+s0+s1") is not None
                 self.assertEqual(folds, n_times < 2, [node["name"] for node in fused["nodes"]])
+
+    def test_explanation(self):
+        """An explanation compares the plan with that without fusion, if anything is fused."""
+        for chain in CHAINS[0], []:
+            done = subprocess.run(
+                [graphs.COMMAND, "plan", "--explain", "--json", *DEVICE,
+                 self.write(self.stages(chain))],
+                cwd=self.folder, capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            explanation = json.loads(done.stdout)
+            self.assertEqual("without_fusion" in explanation, chain != [])
+        done = subprocess.run([graphs.COMMAND, "plan", "--explain", *DEVICE,
+                               self.write(self.stages(CHAINS[0]))],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120)
+        gain = re.search(r"cuda:0 kernels +[\d.e-]+ +[\d.e-]+ +([\d.]+)\n", done.stdout)
+        self.assertGreater(float(gain[1]), 1, done.stdout)
 
     def test_short_sums(self):
         """The warning of sums that are all short names the stage that sums."""
