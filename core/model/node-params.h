@@ -33,6 +33,8 @@ const CtParam *ct_stage_params(const CtStage *stage);
 gboolean ct_stage_is_live(const CtStage *stage);
 /* Whether the row's default, if there is one, is a legal value of the row. */
 gboolean ct_param_check_fallback(const CtParam *param, GError **error);
+/* The place of the node. */
+const CtPlace *ct_params_place(const CtParams *params);
 /* Adds the warnings of ct_params_warn to `warnings`. */
 void ct_params_join_warnings(const CtParams *params, const char *node, GPtrArray *warnings);
 /* Warns of each parameter that the graph gives and no code has used. */

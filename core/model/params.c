@@ -283,6 +283,12 @@ ct_params_warn(const CtParams *params, const char *name, const char *format, ...
                     name ? name : "", name ? "': " : "", message);
 }
 
+const CtPlace *
+ct_params_place(const CtParams *params)
+{
+    return &params->place;
+}
+
 void
 ct_params_join_warnings(const CtParams *params, const char *node, GPtrArray *warnings)
 {

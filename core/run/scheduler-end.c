@@ -114,6 +114,7 @@ count_elements(const CtRunNode *node, const CtNode *counting)
     return stream ? (gdouble)ct_scheduler_progress(node) * (gdouble)ct_stream_width(stream) : 0;
 }
 
+/* The place is that of the covered node that clipped, not that of the last one. */
 static void
 warn_of_clipped(GPtrArray *warnings, const CtRunNode *node, const CtPlace *place)
 {
@@ -124,7 +125,8 @@ warn_of_clipped(GPtrArray *warnings, const CtRunNode *node, const CtPlace *place
         const gdouble n_elements = count_elements(node, counting);
         if (strcmp(names[c], "clipped") == 0 &&
             (gdouble)node->counters[c] * CLIPPED_ONE_IN > n_elements)
-            ct_warnings_add(warnings, CT_WARNING_CLIPPED, counting->name, place,
+            ct_warnings_add(warnings, CT_WARNING_CLIPPED, counting->name,
+                            counting->params ? ct_params_place(counting->params) : place,
                             "clipped %" G_GUINT64_FORMAT
                             " of %.0f elements: the type of its result can't hold their values",
                             node->counters[c], n_elements);

@@ -157,6 +157,11 @@ RUNS = {
         "stages:\n  in: { stage: file.source, path: in.npy, layout: '[time station]' }\n"
         "  @x: { stage: quantise, from: in, type: ci8, scale: 200 }\n" + SINK, [],
         ("clipped", "x", "clipped 128 of 128 elements: the type of its result can't hold their values")),
+    "samples beyond the levels of a type, in a chain": (
+        "stages:\n  in: { stage: file.source, path: in.npy, layout: '[time station]' }\n"
+        "  @x: { stage: quantise, from: in, type: ci8, scale: 200 }\n"
+        "  y: { stage: power, from: x }\n" + SINK.replace(" x,", " y,"), [],
+        ("clipped", "x", "clipped 128 of 128 elements: the type of its result can't hold their values")),
     "a source beyond the levels of its type": (
         sky("samples: 99, type: ci4, scale: 1e6", "@") + SINK.replace(" x,", " sky,"), [],
         ("clipped", "sky",
