@@ -49,11 +49,22 @@ class FusionOfBeams(fusion.FusionTest):
 
     def test_deep_chains(self):
         """Candidates of the beamformer by itself leave room for those of the longest chain."""
-        chain = self.fold(64, {"stage": "gains", "gains": "beams.npy", "axes": ["beam"]},
-                          {"stage": "power"})
-        stages = self.beams(chain, samples=700)
-        del stages["beams"]["variant"]
-        self.check_beams(stages, chain, self.ROUNDING)
+        stages = self.stages(CHAINS[0], n_stations=8, n_channels=64, samples=12000)
+        del stages["out"]
+        stages |= {
+            "pointing": {"stage": "pointing", "from": "s0", "spiral": "100 m", "disk": 0.2,
+                         "n_beams": 20},
+            "beams": {"stage": "beamform", "from": {"voltages": "s0", "weights": "pointing"},
+                      "weights_as": "ci8"},
+            "limited": {"stage": "gains", "from": "beams", "gain": 2},
+            "power": {"stage": "power", "from": "limited"},
+            "average": {"stage": "integrate", "from": "power", "length": 48},
+            "out": {"stage": "file.sink", "from": "average", "path": "out.npy"},
+        }
+        stages["sky"] |= {"centre_frequency": "150 MHz", "spiral": "100 m"}
+        fused, _ = self.run_both(stages, self.ROUNDING)
+        self.assertIsNotNone(self.node(fused, "beams+limited+power+average"),
+                             [node["name"] for node in fused["nodes"]])
 
     def test_folds_of_beams(self):
         """Hops of cells that are a part of a warp's times, all of them, or several of them; with few
