@@ -65,15 +65,33 @@ struct CtWarpgroupProduct {
     unsigned long long a, b;
 };
 
-/* Element k of a row of a matrix. */
+/* A piece of a matrix, counted along its rows and its depth. */
 inline const signed char *
-ct_matrix_element(unsigned long long matrix, unsigned row, unsigned k)
+ct_matrix_piece(unsigned long long matrix, unsigned rows, unsigned depth)
 {
     const unsigned long long first = (matrix & 0x3fff) << 4,
                              to_depth = (matrix >> 16 & 0x3fff) << 4,
                              to_rows = (matrix >> 32 & 0x3fff) << 4;
-    return (const signed char *)ct_emulated_dynamic() + first + k / 16 * to_depth +
-           row / 8 * to_rows + row % 8 * 16 + k % 16;
+    return (const signed char *)ct_emulated_dynamic() + first + depth * to_depth + rows * to_rows;
+}
+
+/* Byte k of a row of a matrix along the depth. */
+inline const signed char *
+ct_matrix_element(unsigned long long matrix, unsigned row, unsigned k)
+{
+    return ct_matrix_piece(matrix, row / 8, k / 16) + row % 8 * 16 + k % 16;
+}
+
+enum CtMajor { CT_ALONG_DEPTH, CT_ALONG_ROWS };
+
+/* Element k of a row of a matrix of half precision. */
+inline float
+ct_matrix_half(unsigned long long matrix, CtMajor major, unsigned row, unsigned k)
+{
+    const unsigned outer = major == CT_ALONG_DEPTH ? row % 8 : k % 8,
+                   inner = major == CT_ALONG_DEPTH ? k % 8 : row % 8;
+    return ct_half_to_float(
+        ((const unsigned short *)ct_matrix_piece(matrix, row / 8, k / 8))[8 * outer + inner]);
 }
 
 /* The thread's place in its warpgroup. */
@@ -133,7 +151,7 @@ ct_gather_rows(void *const *arguments, unsigned mask)
 {
     const auto &any = ct_of_lane<CtWarpgroupRows>(arguments, (unsigned)__builtin_ctz(mask));
     if (mask != 0xffffffff)
-        ct_fail("ct_wgmma_s8 wants all 32 threads of a warp", any.file, any.line);
+        ct_fail("a product of a warpgroup wants all 32 threads of a warp", any.file, any.line);
     for (unsigned l = 0; l < CT_WARP; l++)
         for (unsigned h = 0; h < 2; h++)
             for (unsigned w = 0; w < 8; w++)
@@ -142,8 +160,8 @@ ct_gather_rows(void *const *arguments, unsigned mask)
                        4);
 }
 
-struct CtRowsProduct {
-    int *d;
+template <typename Sum> struct CtRowsProduct {
+    Sum *d;
     unsigned long long b;
     signed char rows[2][32];
 };
@@ -152,7 +170,7 @@ template <int n>
 inline void
 ct_multiply_registers(const void *arguments)
 {
-    const auto &product = *(const CtRowsProduct *)arguments;
+    const auto &product = *(const CtRowsProduct<int> *)arguments;
     ct_multiply_rows<n>(product.d, product.rows, product.b);
 }
 
@@ -169,9 +187,46 @@ template <int n>
 inline void
 ct_wgmma_s8(int *d, const unsigned a[4], unsigned long long b, CT_HERE)
 {
-    CtRowsProduct product = {d, b, {}};
+    CtRowsProduct<int> product = {d, b, {}};
     CtWarpgroupRows rows = {a, product.rows, file, line};
     ct_emulated_collective(0xffffffff, "ct_wgmma_s8", ct_gather_rows, rows, file, line);
     ct_lane()->services->defer(ct_lane(), ct_multiply_registers<n>, &product, sizeof product, file,
                                line);
+}
+
+/* In half precision, a sum is rounded once for all its products. */
+template <int n, CtMajor b_major, bool adds>
+inline void
+ct_multiply_halves(const void *arguments)
+{
+    const auto &product = *(const CtRowsProduct<float> *)arguments;
+    const unsigned t = ct_warpgroup_lane() % 4;
+    unsigned short a[2][16];
+    memcpy(a, product.rows, sizeof a);
+    for (unsigned c = 0; c < n; c += 8)
+        for (unsigned x = 0; x < 2; x++) {
+            double sums[2] = {0, 0};
+            for (unsigned k = 0; k < 16; k++) {
+                const double b = ct_matrix_half(product.b, b_major, c + 2 * t + x, k);
+                sums[0] += ct_half_to_float(a[0][k]) * b;
+                sums[1] += ct_half_to_float(a[1][k]) * b;
+            }
+            for (unsigned h = 0; h < 2; h++) {
+                float *sum = &product.d[c / 2 + 2 * h + x];
+                *sum = (float)(sums[h] + (adds ? *sum : 0));
+            }
+        }
+}
+
+template <int n, CtMajor b_major>
+inline void
+ct_wgmma_f16(float *d, const unsigned a[4], unsigned long long b, bool adds = true, CT_HERE)
+{
+    CtRowsProduct<float> product = {d, b, {}};
+    CtWarpgroupRows rows = {a, product.rows, file, line};
+    ct_emulated_collective(0xffffffff, "ct_wgmma_f16", ct_gather_rows, rows, file, line);
+    ct_lane()->services->defer(ct_lane(),
+                               adds ? ct_multiply_halves<n, b_major, true>
+                                    : ct_multiply_halves<n, b_major, false>,
+                               &product, sizeof product, file, line);
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A product of half precision of a warpgroup; tests/device/test-device-warpgroup.c has the expected
+ * results. Constants: N, the rows of b; MAJOR; ADDS. */
+#include "cornerturn/warpgroup.h"
+
+/* Pieces are apart, and in an order that each of both distances tells. */
+constexpr int to_rows = 2 * 144, to_depth = 144;
+
+/* d[64][N] += a[64][16] b[N][16]; 128 threads. */
+extern "C" __global__ void __launch_bounds__(128)
+    product(float *d, const uint16 *a, const uint16 *b)
+{
+    extern __shared__ uint4 shared[];
+    const int l = threadIdx.x, g = l % 32 / 4, t = l % 4, first = l / 32 * 16 + g;
+    for (int i = l; i < N * 16; i += 128) {
+        const int row = i / 16, k = i % 16;
+        const int inner = MAJOR == CT_ALONG_DEPTH ? k % 8 : row % 8,
+                  outer = MAJOR == CT_ALONG_DEPTH ? row % 8 : k % 8;
+        *(uint16 *)((char *)shared + row / 8 * to_rows + k / 8 * to_depth + outer * 16 +
+                    inner * 2) = b[i];
+    }
+    unsigned rows[4];
+    for (int i = 0; i < 4; i++)
+        rows[i] = *(const unsigned *)(a + (first + i % 2 * 8) * 16 + i / 2 * 8 + 2 * t);
+    float mine[N / 2];
+    for (int i = 0; i < N / 2; i++)
+        mine[i] = d[(first + i / 2 % 2 * 8) * N + i / 4 * 8 + 2 * t + i % 2];
+    ct_wgmma_publish();
+    __syncthreads();
+    ct_wgmma_begin();
+    ct_wgmma_f16<N, MAJOR>(mine, rows, ct_wgmma_matrix(shared, to_depth, to_rows), ADDS);
+    ct_wgmma_commit();
+    ct_wgmma_wait<0>();
+    for (int i = 0; i < N / 2; i++)
+        d[(first + i / 2 % 2 * 8) * N + i / 4 * 8 + 2 * t + i % 2] = mine[i];
+}
