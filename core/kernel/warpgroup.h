@@ -96,7 +96,9 @@ template <int n> struct CtStageTurn {
  * contiguous bytes. A descriptor has the address of the first piece, and the distances in bytes to
  * the next 16 of the depth and to the next 8 rows, all of them multiples of 16. In half precision,
  * a matrix may be CT_ALONG_ROWS: a piece is then 8 elements of the depth, each of them 16 bytes, of
- * 8 rows.
+ * 8 rows. Its pieces may also be in groups of 8, 1024 contiguous bytes aligned to as many: 8
+ * elements of the depth, each of them 128 bytes, of 64 rows, where the nth 16 bytes of element k
+ * are at n ^ k. Distances are then those to the next 8 of the depth, and to the next 64 rows.
  *
  * Thread l of warp w of the warpgroup, with g = l % 32 / 4 and t = l % 4, holds
  *
@@ -123,6 +125,13 @@ ct_wgmma_matrix(const void *shared, unsigned to_depth, unsigned to_rows)
 {
     return ct_shared_address(shared) >> 4 | (uint64)(to_depth >> 4) << 16 |
            (uint64)(to_rows >> 4) << 32;
+}
+
+/* A matrix in groups of pieces. */
+__device__ inline uint64
+ct_wgmma_matrix_of_groups(const void *shared, unsigned to_depth, unsigned to_rows)
+{
+    return ct_wgmma_matrix(shared, to_rows, to_depth) | (uint64)1 << 62;
 }
 
 /* The same matrix, `bytes` further on. */

@@ -8,12 +8,14 @@
 enum { ROWS = 64, DEPTH = 16, MOST = 256 };
 
 static void
-multiply(guint n, const char *major, gboolean adds)
+multiply(guint n, const char *major, gboolean in_groups, gboolean adds)
 {
     g_autofree char *columns = g_strdup_printf("N=%u", n);
     g_autofree char *direction = g_strdup_printf("MAJOR=%s", major);
-    const char *const defines[] = {columns, direction, adds ? "ADDS=true" : "ADDS=false", NULL};
-    const gsize shared = (gsize)n / 8 * 2 * 144;
+    const char *const defines[] = {columns, direction,
+                                   in_groups ? "IN_GROUPS=true" : "IN_GROUPS=false",
+                                   adds ? "ADDS=true" : "ADDS=false", NULL};
+    const gsize shared = 13 * 1024;
     const CtKernelSpec spec = {.name = "product",
                                .source = "/cornerturn/tests/warpgroup.cu",
                                .defines = defines,
@@ -72,8 +74,9 @@ test_product_f16(void)
     }
     for (guint n = 32; n <= MOST; n *= 2)
         for (guint adds = 0; adds < 2; adds++) {
-            multiply(n, "CT_ALONG_DEPTH", adds);
-            multiply(n, "CT_ALONG_ROWS", adds);
+            multiply(n, "CT_ALONG_DEPTH", FALSE, adds);
+            multiply(n, "CT_ALONG_ROWS", FALSE, adds);
+            multiply(n, "CT_ALONG_ROWS", TRUE, adds);
         }
 }
 

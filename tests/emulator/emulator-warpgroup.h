@@ -88,6 +88,14 @@ enum CtMajor { CT_ALONG_DEPTH, CT_ALONG_ROWS };
 inline float
 ct_matrix_half(unsigned long long matrix, CtMajor major, unsigned row, unsigned k)
 {
+    if (matrix >> 62 == 1) {
+        const char *shared = (const char *)ct_emulated_dynamic();
+        const unsigned address = ct_shared_address(ct_matrix_piece(matrix, k / 8, row / 64)) +
+                                 k % 8 * 128 + row % 64 * 2;
+        /* As the device does, whether or not the groups are aligned. */
+        return ct_half_to_float(
+            *(const unsigned short *)(shared + (address ^ (address >> 7 & 7) << 4)));
+    }
     const unsigned outer = major == CT_ALONG_DEPTH ? row % 8 : k % 8,
                    inner = major == CT_ALONG_DEPTH ? k % 8 : row % 8;
     return ct_half_to_float(
