@@ -40,6 +40,7 @@ compile(const CorrelateDevice *self, const char *name, const char *source, GPtrA
 {
     static const char *const headers[] = {"/cornerturn/plugins/correlate/correlate-blocks.h",
                                           "/cornerturn/plugins/correlate/correlate-bytes.h",
+                                          "/cornerturn/plugins/correlate/correlate-copy.h",
                                           "/cornerturn/plugins/correlate/correlate-device.h",
                                           "/cornerturn/plugins/correlate/correlate-mma-bytes.h",
                                           "/cornerturn/plugins/correlate/correlate-mma-floats.h",
@@ -54,17 +55,18 @@ compile(const CorrelateDevice *self, const char *name, const char *source, GPtrA
     g_autofree char *resource =
         g_strdup_printf("/cornerturn/plugins/correlate/correlate-%s.cu", source);
     g_ptr_array_add(defines, NULL);
-    return ct_kernel_new(self->device,
-                         &(CtKernelSpec){
-                             .name = name,
-                             .source = resource,
-                             .headers = headers,
-                             .defines = (const char *const *)defines->pdata,
-                             .shared_bytes = self->tile.shared_bytes,
-                             /* Between jobs, and little of it: not in the loop over spectra. */
-                             .may_spill = g_str_equal(source, "wgmma-blocks"),
-                         },
-                         error);
+    return ct_kernel_new(
+        self->device,
+        &(CtKernelSpec){
+            .name = name,
+            .source = resource,
+            .headers = headers,
+            .defines = (const char *const *)defines->pdata,
+            .shared_bytes = self->tile.shared_bytes,
+            /* Between jobs, and little of it: not in the loop over spectra. */
+            .may_spill = g_str_equal(source, "wgmma-blocks") || g_str_equal(source, "wgmma-halves"),
+        },
+        error);
 }
 
 /* Definitions for all kernels. */
@@ -98,7 +100,7 @@ compile_products(const CorrelateDevice *self, GError **error)
     define(defines, "STAGES", tile->n_stages);
     if (is_mma)
         define(defines, "IS_NIBBLES", self->correlate->input == CT_CI4);
-    if (tile->arithmetic != WGMMA) {
+    if (tile->arithmetic < WGMMA) {
         define(defines, "IS_LIMBS", self->correlate->input == CT_CI16);
         define(defines, is_mma ? "WARP_I" : "ROWS", tile->rows);
         define(defines, is_mma ? "WARP_J" : "COLUMNS", tile->columns);

@@ -15,6 +15,7 @@
 #else
 #include "correlate-mma-bytes.h"
 #endif
+#include "correlate-copy.h"
 
 /* Inputs that are loaded at once: 16 bytes in shared memory. */
 constexpr int vector = 16 / input_bytes;
@@ -124,46 +125,6 @@ copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
     else
         *(uint4 *)to = widen(find_spectra(piece, job, m, t));
 }
-#else
-/* Copies vectors of `bytes` at once. */
-template <int bytes>
-__device__ inline void
-copy_pieces(const char *none, char *to, const char *from, int n)
-{
-    constexpr int n_each = bytes / sizeof(INPUT);
-#pragma unroll
-    for (int k = 0; k < vector; k += n_each) {
-        const char *piece = n > k ? from + k * (int)sizeof(INPUT) : none;
-        if constexpr (bytes == 8)
-            ct_cp_async8_zfill(to + k * (int)sizeof(INPUT), piece, n > k ? bytes : 0);
-        else
-            ct_cp_async4_zfill(to + k * (int)sizeof(INPUT), piece, n > k ? bytes : 0);
-    }
-}
-
-/* Copies spectrum t of some inputs from m on, none beyond the last. */
-__device__ inline void
-copy(const CorrelatePiece &piece, const Job &job, char *to, int m, int t)
-{
-    const char *from = job.voltages + t * piece.from_time;
-    const int n = t < job.n ? smaller(vector, n_inputs - m) : 0;
-    if (!EXACT && t < count_left(piece, job)) {
-        const INPUT *left = left_of(piece, job, t) + m;
-        for (int k = 0; k < vector; k++)
-            ((INPUT *)to)[k] = n > k ? left[k] : INPUT();
-    } else if (piece.width == 16) {
-        ct_cp_async16_zfill(to, n > 0 ? from + m * (int)sizeof(INPUT) : job.voltages,
-                            n > 0 ? 16 : 0);
-    } else if (piece.width == 8) {
-        copy_pieces<8>(job.voltages, to, from + m * (int)sizeof(INPUT), n);
-    } else if (piece.width == 4 && sizeof(INPUT) <= 4) {
-        copy_pieces<4>(job.voltages, to, from + m * (int)sizeof(INPUT), n);
-    } else {
-        for (int k = 0; k < vector; k++)
-            ((INPUT *)to)[k] = n > k ? *input_at(piece, from, m + k) : INPUT();
-    }
-}
-
 #endif
 
 #if !IS_NIBBLES

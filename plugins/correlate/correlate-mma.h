@@ -37,19 +37,3 @@ spectrum_offset(int t)
 {
     return has_blocks ? t / BLOCK * (TILE * 2 * BLOCK) : t * row_bytes;
 }
-
-/* ---- voltages left over from the piece before, in floating point ---- */
-
-/* The first spectra of a job that are not in the block but among these. */
-__device__ inline int
-count_left(const CorrelatePiece &piece, const Job &job)
-{
-    return job.range.begin == 0 ? piece.n_left : 0;
-}
-
-/* The inputs of one of them. */
-__device__ inline const INPUT *
-left_of(const CorrelatePiece &piece, const Job &job, int t)
-{
-    return (const INPUT *)piece.left + (job.tile / n_tiles * CHUNK + t) * n_inputs;
-}

@@ -139,4 +139,12 @@ finish_pair(const CorrelatePiece &piece, const Job &job, int i, int j, int4 pair
             kept[k] = sums[k];
     }
 }
+#else
+/* Ends a range for input i times j, j + 1 of the tile, which is written. */
+__device__ inline void
+finish_pair(const CorrelatePiece &piece, const Job &job, int i, int j, float4 pair)
+{
+    write_product(piece, job.visibilities, job.i + i, job.j + j, pair.x, pair.y);
+    write_product(piece, job.visibilities, job.i + i, job.j + j + 1, pair.z, pair.w);
+}
 #endif

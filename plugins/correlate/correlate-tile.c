@@ -72,6 +72,8 @@ const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS] = {
                TRUE, 0, 60},
     [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, 128, TRUE,
                FALSE, MOST_IN_32_BITS, 400},
+    [WGMMA_HALVES] = {"correlate_wgmma_halves", "wgmma-halves", "float", "ct_cf16", "float",
+                      "ct_cf32", 4, 8, 8, 64, FALSE, TRUE, 0, 400},
 };
 
 /* ---- without tuning ---- */
@@ -139,6 +141,12 @@ static const Usual wgmma_tiles[] = {
     {0},
 };
 
+static const Usual wgmma_halves_tiles[] = {
+    {128, 64, 128, 384, 64, 1, 0.625, 1},
+    {64, 32, 64, 384, 64, 1, 0.75, 0.8},
+    {0},
+};
+
 static const Usual *const usual_tiles[N_ARITHMETICS] = {
     [F32] = float_tiles,
     [F64] = double_tiles,
@@ -148,6 +156,7 @@ static const Usual *const usual_tiles[N_ARITHMETICS] = {
     [HALVES] = halves_tiles,
     [SPLIT] = split_tiles,
     [WGMMA] = wgmma_tiles,
+    [WGMMA_HALVES] = wgmma_halves_tiles,
 };
 
 /* Warpgroups multiply 64 rows at once, most of which are empty if there are few inputs. */
@@ -168,10 +177,9 @@ find_arithmetic(const CorrelateProblem *problem, const gint64 *tuning, const CtD
         return device->architecture > 90 ? NARROW_LIMBS : LIMBS;
     if (problem->output != CT_CF32)
         return F64;
-    return problem->input == CT_CF16   ? HALVES
-           : problem->input == CT_CF64 ? F64
-           : problem->is_split         ? SPLIT
-                                       : F32;
+    if (problem->input == CT_CF16)
+        return uses_warpgroups(problem->n_inputs, tuning, device) ? WGMMA_HALVES : HALVES;
+    return problem->input == CT_CF64 ? F64 : problem->is_split ? SPLIT : F32;
 }
 
 /* Whether warps multiply on tensor cores. */
@@ -391,6 +399,19 @@ set_stages_of_blocks(CorrelateTile *tile, guint n_sides, const gint64 *tuning)
     tile->shared_bytes = tile->n_stages * stage;
 }
 
+/* The same in floating point: a stage is a chunk, as it is in memory, and begins at a multiple of
+ * 1024 bytes. */
+static void
+set_stages_of_halves(CorrelateTile *tile, guint n_sides, const gint64 *tuning)
+{
+    tile->arithmetic = WGMMA_HALVES;
+    tile->depth = (guint)ct_correlate_arithmetics[WGMMA_HALVES].chunk;
+    const gsize stage = (gsize)n_sides * tile->depth * tile->tile * 4;
+    const guint most = (guint)(WARPGROUP_SHARED / stage);
+    tile->n_stages = MIN(most, tuning[STAGES] ? (guint)tuning[STAGES] : MOST_STAGES);
+    tile->shared_bytes = tile->n_stages * stage + 1024;
+}
+
 void
 ct_correlate_tile(CorrelateTile *tile, const CorrelateProblem *problem, const gint64 *tuning,
                   const CtDeviceInfo *device)
@@ -401,9 +422,11 @@ ct_correlate_tile(CorrelateTile *tile, const CorrelateProblem *problem, const gi
     const Usual *usual =
         tuning[TILE] ? find_tile(arithmetic, tuning[TILE]) : choose_tile(arithmetic, n_inputs);
     const guint n_sides = n_inputs > usual->tile ? 2 : 1;
-    if (arithmetic == WGMMA) {
+    if (arithmetic >= WGMMA) {
         set_warpgroups(tile, problem->input, usual, n_sides, tuning);
-        if (problem->has_blocks)
+        if (arithmetic == WGMMA_HALVES)
+            set_stages_of_halves(tile, n_sides, tuning);
+        else if (problem->has_blocks)
             set_stages_of_blocks(tile, n_sides, tuning);
         return;
     }
@@ -454,7 +477,7 @@ differs_with(const CorrelateProblem *problem, const gint64 *tuning, const CtDevi
         tile.n_threads,
         tile.depth,
         tile.n_stages,
-        tile.arithmetic == WGMMA ? 4 : 1,
+        tile.arithmetic >= WGMMA ? 4 : 1,
     };
     for (guint k = 0; k < N_TUNABLES; k++) {
         gint64 without[N_TUNABLES];

@@ -11,9 +11,20 @@
 
 /* From MMA on, on tensor cores: MMA and WGMMA multiply integers of 8 and 4 bits by matrix
  * instructions of a warp and of a warpgroup (4 warps), LIMBS those of 16 bits by instructions of a
- * warp, HALVES cf16, SPLIT cf32 whose parts are split. NARROW_LIMBS is LIMBS with fewer products of
- * a warp, for devices later than 9.0, whose instructions need more registers. */
-typedef enum { F32, F64, MMA, LIMBS, NARROW_LIMBS, HALVES, SPLIT, WGMMA, N_ARITHMETICS } Arithmetic;
+ * warp, HALVES and WGMMA_HALVES cf16, SPLIT cf32 whose parts are split. NARROW_LIMBS is LIMBS with
+ * fewer products of a warp, for devices later than 9.0, whose instructions need more registers. */
+typedef enum {
+    F32,
+    F64,
+    MMA,
+    LIMBS,
+    NARROW_LIMBS,
+    HALVES,
+    SPLIT,
+    WGMMA,
+    WGMMA_HALVES,
+    N_ARITHMETICS
+} Arithmetic;
 
 /* The types and limits of an arithmetic. */
 typedef struct {

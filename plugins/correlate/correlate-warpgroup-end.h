@@ -2,33 +2,33 @@
 /* The kernels of warpgroups share this after they have multiplied: the ends of ranges, the loops
  * over jobs, and the kernel. Before, a kernel defines
  *
- *   Products               the sums of a thread; in a row, those of columns 8 block + 2 (lane % 4)
- *                          and the next one are a pair, (re, im, re, im)
+ *   Products               the sums of a thread; in a row, those of columns 8 block +
+ *                          thread_column() and the next one are a pair, (re, im, re, im)
  *   find_pair, set_pair
  *   n_thread_rows          the inputs among a thread's rows, `row_distance` apart; `warp_rows`: the
  *                          distance of those of the next warp
  *   consume, produce       for one job; `first`: the warpgroup's first row; `needs_all`: with the
  *                          columns beyond its own
- *   unit_bytes             of a stage
+ *   unit_bytes             of a stage; stages begin at a multiple of `alignment`
  *   consumer_registers, producer_registers */
 #pragma once
 
 constexpr bool is_cf32 = sizeof(OUTPUT) == sizeof(ct_cf32);
 
-/* The place in open sums, or in parts, of a thread's pair in the first block and group of rows;
+/* The place in kept sums, or in parts, of a thread's pair in the first block and group of rows;
  * threads of a warp have neighbouring places. `row`: the warp's first. */
 constexpr int block_elements = SQUARE * SQUARE, row_elements = TILE * row_distance;
 
 static_assert(SQUARE == 8, "as the sums of a warp");
 
-__device__ inline int4 *
-place_pairs(ct_ci32 *tile, int row)
+__device__ inline Pair *
+place_pairs(Part *tile, int row)
 {
-    return (int4 *)(tile + element_at(row, 0)) + threadIdx.x % 32;
+    return (Pair *)(tile + element_at(row + threadIdx.x % 32 / 4, thread_column()));
 }
 
-__device__ inline int4 *
-place_pair(int4 *first, int block, int h)
+__device__ inline Pair *
+place_pair(Pair *first, int block, int h)
 {
     return first + (block * block_elements + h * row_elements) / 2;
 }
@@ -36,14 +36,14 @@ place_pair(int4 *first, int block, int h)
 /* Begins with the sums of as many blocks, or with zero. Without branches: ptxas lets products wait
  * for one another where others than they write their registers. */
 __device__ inline void
-load_pairs(int4 *first, int n_blocks, Products &products)
+load_pairs(Pair *first, int n_blocks, Products &products)
 {
     products = {};
 #pragma unroll
     for (int block = 0; block < TILE / 8; block++)
 #pragma unroll
         for (int h = 0; h < n_thread_rows; h++) {
-            int4 pair = {0, 0, 0, 0};
+            Pair pair = {0, 0, 0, 0};
             if (block < n_blocks)
                 pair = *place_pair(first, block, h);
             set_pair(products, block, h, pair);
@@ -55,6 +55,12 @@ scaled(int4 x)
 {
     return {(float)(x.x >> SCALE_BITS), (float)(x.y >> SCALE_BITS), (float)(x.z >> SCALE_BITS),
             (float)(x.w >> SCALE_BITS)};
+}
+
+__device__ inline float4
+scaled(float4 x)
+{
+    return x;
 }
 
 /* Writes visibilities of one range, rounded from 32 bits: most are. `offset`: of the job's in the
@@ -78,7 +84,7 @@ write_rounded(const CorrelatePiece &piece, const Job &job, int64 offset, int row
 
 /* Stores sums as parts, or until the integration goes on. */
 __device__ inline void
-store_pairs(int4 *first, int n_blocks, const Products &products)
+store_pairs(Pair *first, int n_blocks, const Products &products)
 {
 #pragma unroll
     for (int block = 0; block < TILE / 8; block++)
@@ -94,14 +100,14 @@ finish(const CorrelatePiece &piece, const Job &job, int64 offset, int warp_row, 
        const Products &products)
 {
     const int lane = threadIdx.x % 32;
-    const int row = warp_row + lane / 4, column = lane % 4 * 2;
+    const int row = warp_row + lane / 4, column = thread_column();
     const bool due = is_due(piece, job.range);
-    if (piece.parts || (!due && piece.keeps_open)) {
-        ct_ci32 *tile = piece.parts ? (ct_ci32 *)piece.parts + part_of(job) : open_of(piece, job);
+    if (piece.parts || (!due && (!EXACT || piece.keeps_open))) {
+        Part *tile = piece.parts ? (Part *)piece.parts + part_of(job) : kept_of(piece, job);
         store_pairs(place_pairs(tile, warp_row), n_blocks, products);
         return;
     }
-    if (is_cf32 && N_POLS == 2 && piece.are_packed && due && !piece.adds_sums) {
+    if (is_cf32 && N_POLS == 2 && piece.are_packed && due && !(EXACT && piece.adds_sums)) {
         write_rounded(piece, job, offset, row, column, products);
         return;
     }
@@ -115,6 +121,20 @@ finish(const CorrelatePiece &piece, const Job &job, int64 offset, int warp_row, 
 }
 
 /* ---- the kernel ---- */
+
+/* Sums a job, whose products `consume_job` adds. `first`: the warpgroup's first row. */
+template <typename Consume>
+__device__ inline void
+sum_job(const CorrelatePiece &piece, const Job &job, int64 offset, int first, int n_blocks,
+        const Consume &consume_job)
+{
+    const int warp_row = first + threadIdx.x % 128 / 32 * warp_rows;
+    Products products;
+    load_pairs(place_pairs(kept_of(piece, job), warp_row), goes_on(piece, job) ? n_blocks : 0,
+               products);
+    consume_job(products);
+    finish(piece, job, offset, warp_row, n_blocks, products);
+}
 
 __device__ inline void
 run_consumers(const CorrelatePiece &piece, Job *jobs, int64 *offsets, Barriers &barriers,
@@ -143,12 +163,25 @@ run_consumers(const CorrelatePiece &piece, Job *jobs, int64 *offsets, Barriers &
             continue;
         }
         const int n_blocks = (is_above ? group : TILE) / 8;
-        const int warp_row = first + threadIdx.x % 128 / 32 * warp_rows;
-        Products products;
-        load_pairs(place_pairs(open_of(piece, job), warp_row), goes_on(piece) ? n_blocks : 0,
-                   products);
-        consume(n_steps, barriers, stages, u, is_square, !is_above, first, turn, products);
-        finish(piece, job, offset, warp_row, n_blocks, products);
+#if EXACT
+        sum_job(piece, job, offset, first, n_blocks, [&](Products &products) {
+            consume(n_steps, barriers, stages, u, is_square, !is_above, first, turn, products);
+        });
+#else
+        /* Each has registers of its own for the products. */
+        if (!is_square)
+            sum_job(piece, job, offset, first, n_blocks, [&](Products &products) {
+                consume<OFF_DIAGONAL>(n_steps, barriers, stages, first, turn, products);
+            });
+        else if (is_above)
+            sum_job(piece, job, offset, first, n_blocks, [&](Products &products) {
+                consume<UPPER>(n_steps, barriers, stages, first, turn, products);
+            });
+        else
+            sum_job(piece, job, offset, first, n_blocks, [&](Products &products) {
+                consume<LOWER>(n_steps, barriers, stages, first, turn, products);
+            });
+#endif
     }
 }
 
@@ -171,6 +204,8 @@ __launch_bounds__(n_threads, 1) CORRELATE_KERNEL(const CorrelatePiece piece)
     __shared__ Barriers barriers;
     __shared__ Job jobs[n_consumers / 32];
     __shared__ int64 offsets[n_consumers / 32];
+    char *stages =
+        (char *)shared_vectors + (-ct_shared_address(shared_vectors) & (unsigned)(alignment - 1));
 
     if (threadIdx.x == 0)
         for (int s = 0; s < STAGES; s++) {
@@ -180,9 +215,9 @@ __launch_bounds__(n_threads, 1) CORRELATE_KERNEL(const CorrelatePiece piece)
     __syncthreads();
     if (threadIdx.x < n_consumers) {
         ct_registers_take<consumer_registers>();
-        run_consumers(piece, jobs, offsets, barriers, (char *)shared_vectors);
+        run_consumers(piece, jobs, offsets, barriers, stages);
     } else {
         ct_registers_give<producer_registers>();
-        run_producers(piece, barriers, (char *)shared_vectors);
+        run_producers(piece, barriers, stages);
     }
 }

@@ -155,7 +155,7 @@ produce_sides(const CorrelatePiece &piece, const Job &job, Barriers &barriers, c
     for (int k = 0; k < n_ahead; k++)
         if (k < n)
             fetch(piece, k % each == 1 ? rows : columns, ahead[k]);
-    if (goes_on(piece) && job.is_there)
+    if (goes_on(piece, job) && job.is_there)
         prefetch_open(piece, job, thread);
     for (int at = 0; at < n; at += n_ahead) {
 #pragma unroll

@@ -243,7 +243,7 @@ produce(const CorrelatePiece &piece, const Job &job, Barriers &barriers, char *s
     for (int k = 0; k < n_ahead; k++)
         if (k < n && is_busy)
             fetch(piece, sources[k % 2], apart, ahead[k]);
-    if (goes_on(piece) && job.is_there)
+    if (goes_on(piece, job) && job.is_there)
         prefetch_open(piece, job, thread);
     for (int at = 0; at < n; at += 2 * n_ahead) {
 #pragma unroll

@@ -6,6 +6,9 @@
 
 #include <cornerturn/kit/half.h>
 
+/* The largest number of half precision. */
+#define CASE_EXTREME_HALF 65504.0
+
 /* A problem, and how its stream is cut. Channels pass through. With 0 polarisations, there is no
  * such axis. */
 typedef struct {
@@ -132,6 +135,8 @@ fill(Correlation *self, GRand *random)
                 ((gint16 *)at)[part] = G_MININT16;
             else if (self->one->type == CT_CI8)
                 ((gint8 *)at)[part] = G_MININT8;
+            else if (self->one->type == CT_CF16)
+                ((guint16 *)at)[part] = ct_half_from_double(-CASE_EXTREME_HALF);
             else
                 *at = 0x88;
         }

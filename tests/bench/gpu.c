@@ -122,7 +122,9 @@ check_correlates(GpuBench *bench)
         {"ci8", 512, 1024, 660},   {"ci8", 1024, 1024, 0},   {"ci8", 64, 128, 0},
         {"ci8", 256, 128, 0},      {"ci8", 256, 1000000, 0}, {"ci4", 64, 1024, 0},
         {"ci4", 256, 1024, 0},     {"ci16", 64, 1024, 100},  {"ci16", 256, 1024, 140},
-        {"cf16", 64, 1024, 150},   {"cf16", 256, 1024, 235},
+        {"cf16", 16, 1024, 0},     {"cf16", 32, 1024, 0},    {"cf16", 64, 1024, 220},
+        {"cf16", 128, 1024, 0},    {"cf16", 256, 1024, 390}, {"cf16", 512, 1024, 0},
+        {"cf16", 1024, 1024, 0},
     };
     const gboolean has_warpgroups = ct_device_info(bench->device)->architecture == 90;
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -133,7 +135,7 @@ check_correlates(GpuBench *bench)
         if (has_blocks)
             check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration, "",
                             TRUE, 0);
-        if (has_warpgroups && has_blocks)
+        if (has_warpgroups && (has_blocks || g_str_equal(cases[i].type, "cf16")))
             check_correlate(bench, cases[i].type, cases[i].n_stations, cases[i].integration,
                             "warps=1", FALSE, 0);
     }
