@@ -138,7 +138,10 @@ ct_fft_radices_registers(const FftRadices *radices)
     for (guint pass = 1; pass < radices->n_passes; pass++) {
         const guint radix = radices->radix[pass];
         const guint inner = radix % 4 == 0 ? 4 : radix % 5 == 0 ? 5 : radix % 3 == 0 ? 3 : 2;
-        sum += 2 * (inner + radix / inner - 2);
+        const guint outer = radix / inner;
+        const gboolean is_power = (radix & (radix - 1)) == 0;
+        const guint n_squares = inner != 4 ? 0 : outer > 2 ? 2 : 1;
+        sum += 2 * (is_power ? outer / 2 + outer + n_squares : inner + outer - 2);
     }
     return sum;
 }

@@ -217,12 +217,32 @@ transform(ct_cf32 *v, int apart)
         transform5(v, apart);
 }
 
-/* Factors of the input of a butterfly of `inner` by `outer` values: value inner·a + b is multiplied
- * by w^(inner·a) · w^b. */
-template <int pass> struct Factors {
+/* Waits here until a factor has arrived. */
+__device__ inline void
+await_factor(ct_cf32 &factor)
+{
+    ct_await(factor.re);
+    ct_await(factor.im);
+}
+
+/* A pass: butterflies of `inner` by `outer` values. */
+template <int pass> struct Pass {
     static constexpr int radix = radices[pass], span = span_of(pass);
     static constexpr int inner = radix % 4 == 0 ? 4 : radix % 5 == 0 ? 5 : radix % 3 == 0 ? 3 : 2;
     static constexpr int outer = radix / inner;
+    static constexpr bool is_power = (radix & (radix - 1)) == 0;
+
+    /* Value i of the transform stands at place(i) afterwards. */
+    static __device__ constexpr int
+    place(int i)
+    {
+        return i % outer * inner + i / outer;
+    }
+};
+
+/* Factors of the input of a butterfly: value inner·a + b is multiplied by w^(inner·a) · w^b. */
+template <int pass, bool is_power = Pass<pass>::is_power> struct Factors : Pass<pass> {
+    using Pass<pass>::radix, Pass<pass>::span, Pass<pass>::inner, Pass<pass>::outer;
     ct_cf32 low[inner], high[outer];
 
     /* table: exp(−2πi m / P) */
@@ -242,22 +262,11 @@ template <int pass> struct Factors {
     await()
     {
 #pragma unroll
-        for (int b = 1; b < inner; b++) {
-            ct_await(low[b].re);
-            ct_await(low[b].im);
-        }
+        for (int b = 1; b < inner; b++)
+            await_factor(low[b]);
 #pragma unroll
-        for (int a = 1; a < outer; a++) {
-            ct_await(high[a].re);
-            ct_await(high[a].im);
-        }
-    }
-
-    /* Value i of the transform stands at place(i) afterwards. */
-    static __device__ constexpr int
-    place(int i)
-    {
-        return i % outer * inner + i / outer;
+        for (int a = 1; a < outer; a++)
+            await_factor(high[a]);
     }
 
     __device__ void
@@ -281,5 +290,124 @@ template <int pass> struct Factors {
 #pragma unroll
         for (int a = 0; a < outer; a++)
             ::transform<inner>(v + a * inner, 1);
+    }
+};
+
+/* a + w·b and a − w·b with six fused operations, the second as 2a less the first. */
+__device__ inline void
+join(ct_cf32 &a, ct_cf32 &b, ct_cf32 w)
+{
+    const ct_cf32 sum = {fmaf(-w.im, b.im, fmaf(w.re, b.re, a.re)),
+                         fmaf(w.im, b.re, fmaf(w.re, b.im, a.im))};
+    b = {fmaf(2, a.re, -sum.re), fmaf(2, a.im, -sum.im)};
+    a = sum;
+}
+
+/* The same with exp(−2πi m / 16) for w, m known to the compiler. */
+__device__ inline void
+join16(ct_cf32 &a, ct_cf32 &b, int m)
+{
+    if (m % 4 == 0) {
+        const ct_cf32 rotated = rotate16(b, m), sum = add(a, rotated);
+        b = subtract(a, rotated);
+        a = sum;
+    } else {
+        join(a, b, rotate16({1, 0}, m));
+    }
+}
+
+__device__ inline void
+swap_values(ct_cf32 &a, ct_cf32 &b)
+{
+    const ct_cf32 c = a;
+    a = b;
+    b = c;
+}
+
+/* Transforms of 4 values `apart`, of which value i is multiplied by w^i; square: w². */
+__device__ inline void
+join4(ct_cf32 *v, int apart, ct_cf32 w, ct_cf32 square)
+{
+    join(v[0], v[2 * apart], square);
+    join(v[apart], v[3 * apart], square);
+    join(v[0], v[apart], w);
+    join(v[2 * apart], v[3 * apart], {w.im, -w.re});
+    swap_values(v[apart], v[2 * apart]);
+}
+
+/* The same with exp(−2πi m / 16) for w. */
+__device__ inline void
+join4_16(ct_cf32 *v, int apart, int m)
+{
+    join16(v[0], v[2 * apart], 2 * m);
+    join16(v[apart], v[3 * apart], 2 * m);
+    join16(v[0], v[apart], m);
+    join16(v[2 * apart], v[3 * apart], m + 4);
+    swap_values(v[apart], v[2 * apart]);
+}
+
+/* Radices of two. A factor is part of the additions behind it, so it is that of a sum: the inner
+ * butterfly a of value b has exp(−2πi ab / radix) · w^b. Where `outer` is 4, squares of the last
+ * two are those of the first two, turned. */
+template <int pass> struct Factors<pass, true> : Pass<pass> {
+    using Pass<pass>::radix, Pass<pass>::span, Pass<pass>::inner, Pass<pass>::outer;
+    static constexpr int n_squares = outer == 4 ? 2 : 1;
+    ct_cf32 high[2], low[outer], squares[n_squares];
+
+    /* table: exp(−2πi m / P) */
+    __device__ void
+    init(const ct_cf32 *table, int index)
+    {
+        const int step = index % span * (LENGTH / (span * radix));
+#pragma unroll
+        for (int a = 0; a < outer; a++)
+            low[a] = table[step + a * (LENGTH / radix)];
+#pragma unroll
+        for (int a = 0; a < n_squares && inner == 4; a++)
+            squares[a] = table[2 * (step + a * (LENGTH / radix))];
+#pragma unroll
+        for (int i = 0; i < outer / 2; i++)
+            high[i] = table[(i + 1) * inner * step];
+    }
+
+    __device__ void
+    await()
+    {
+#pragma unroll
+        for (int a = 0; a < outer; a++)
+            await_factor(low[a]);
+#pragma unroll
+        for (int a = 0; a < n_squares && inner == 4; a++)
+            await_factor(squares[a]);
+#pragma unroll
+        for (int i = 0; i < outer / 2; i++)
+            await_factor(high[i]);
+    }
+
+    __device__ void
+    transform(ct_cf32 *v) const
+    {
+#pragma unroll
+        for (int b = 0; b < inner; b++) {
+            if (pass == 0)
+                ::transform<outer>(v + b, inner);
+            else if (outer == 4)
+                join4(v + b, inner, high[0], high[1]);
+            else if (outer == 2)
+                join(v[b], v[inner + b], high[0]);
+        }
+#pragma unroll
+        for (int a = 0; a < outer; a++) {
+            ct_cf32 *own = v + a * inner;
+            const ct_cf32 square = squares[a % n_squares];
+            if (inner == 2 && pass == 0)
+                join16(own[0], own[1], 0);
+            else if (inner == 2)
+                join(own[0], own[1], low[0]);
+            else if (pass == 0)
+                join4_16(own, 1, a * (16 / radix));
+            else
+                join4(own, 1, low[a], a < n_squares ? square : ct_cf32{square.im, -square.re});
+        }
     }
 };
