@@ -8,7 +8,12 @@
  *   N_TAPS, N_CHANNELS, HOP
  *   N_TIMES        outputs that are made side by side by different threads
  *   VECTOR         elements of a thread along the last axis, dense in the output
+ *   SIDE           how many of them lie side by side, the next ones a part of the axis further on;
+ *                  if it is not defined: all
  *   PHASES_APART   whether that axis is phase: then each of them has coefficients of its own
+ *   SPARES_CONVERSIONS
+ *                  whether every other byte becomes a number in another way than by a conversion,
+ *                  which takes a register; 0 if it is not defined
  *   AHEAD          rows that are read before they are needed, and then filtered together
  *   TAPS_SHARED    whether coefficients are in shared memory
  *   TAPS_FAR       whether they are read where they are used; 0 if it is not defined
@@ -20,6 +25,16 @@
 #include "fir-axes.h"
 
 #define N_SETS (PHASES_APART ? VECTOR : 1)
+
+#ifndef SIDE
+#define SIDE VECTOR
+#endif
+#ifndef SPARES_CONVERSIONS
+#define SPARES_CONVERSIONS 0
+#endif
+#define N_SIDES (VECTOR / SIDE)
+/* The place of element i of a thread, from that of its first on. */
+#define OFFSET(i) ((i) % SIDE + (i) / SIDE * (N_CHANNELS / N_SIDES))
 
 /* Whether windows are rotated, and by how many more phases a thread's next output is rotated.
  * Windows that slide are not rotated. */
@@ -44,13 +59,78 @@ template <> struct Words<1> {
 };
 union Samples {
     Words<VECTOR * sizeof(IN)> words;
+    Words<SIDE * sizeof(IN)> sides[N_SIDES];
     Vector<IN> vector;
 };
 
 __device__ inline void
 load(Samples &samples, const uint8 *from)
 {
-    samples.words = *(const Words<VECTOR * sizeof(IN)> *)from;
+#pragma unroll
+    for (int i = 0; i < N_SIDES; i++)
+        samples.sides[i] =
+            *(const Words<SIDE * sizeof(IN)> *)(from + OFFSET(i * SIDE) * sizeof(IN));
+}
+
+/* The byte in bits 8 to 15 as a number: the mantissa of 2²³ + 256 · (byte + 128) has its bits. That
+ * takes no more instructions than a shift and a conversion, which a few units make. */
+__device__ inline float
+second_byte(uint32 word)
+{
+    /* The compiler does not know that the grid has one row, so this is in a register, and both
+     * operations are one instruction. */
+    const int base = 0x4b007fff + (int)gridDim.y;
+    const float shifted = __int_as_float((int)(word & 0xff00) ^ base);
+    return fmaf(shifted, 1.0f / 256, -32768.0f - 128);
+}
+
+/* Byte i of some words as a number. */
+template <int n>
+__device__ inline float
+byte_of(const Words<n> &words, int i)
+{
+    const bool is_second = SPARES_CONVERSIONS && i % 2 == 1;
+    int own = (int)(words.word[i / 4] >> (i % 4 - is_second) * 8);
+    asm("" : "+r"(own)); /* else words are taken apart with more instructions */
+    return is_second ? second_byte((uint32)own) : (float)(int8)own;
+}
+
+__device__ inline float
+byte_of(const Words<2> &words, int i)
+{
+    return (float)(int8)(words.word >> i * 8);
+}
+
+__device__ inline float
+byte_of(const Words<1> &words, int)
+{
+    return (float)(int8)words.word;
+}
+
+/* Sample i. */
+template <typename Item>
+__device__ inline ct_complex<float>
+unpack(const Samples &samples, int i, const Item &item)
+{
+    return ct_load<float>(item);
+}
+
+__device__ inline ct_complex<float>
+unpack(const Samples &samples, int i, const ct_ci8 &)
+{
+    return {byte_of(samples.words, 2 * i), byte_of(samples.words, 2 * i + 1)};
+}
+
+__device__ inline ct_complex<float>
+unpack(const Samples &samples, int i, const ct_i8 &)
+{
+    return {byte_of(samples.words, i), 0};
+}
+
+__device__ inline ct_complex<float>
+unpack(const Samples &samples, int i)
+{
+    return unpack(samples, i, samples.vector.item[i]);
 }
 
 /* Reads samples that lie `apart` bytes apart. */
@@ -59,7 +139,7 @@ gather(Samples &samples, const uint8 *from, int64 apart)
 {
 #pragma unroll
     for (int i = 0; i < VECTOR; i++)
-        samples.vector.item[i] = *(const IN *)(from + i * apart);
+        samples.vector.item[i] = *(const IN *)(from + OFFSET(i) * apart);
 }
 
 /* `phase` modulo N_CHANNELS. It is less than 2 · N_CHANNELS. */
@@ -174,7 +254,7 @@ struct Taps {
     {
         for (int k = 0; k < N_TAPS; k++)
             for (int i = 0; i < N_SETS; i++)
-                group(k, i).tap[k % 4] = taps[(int64)k * N_CHANNELS + phase + i];
+                group(k, i).tap[k % 4] = taps[(int64)k * N_CHANNELS + phase + OFFSET(i)];
     }
 
     __device__ TapGroup &
@@ -214,7 +294,7 @@ struct Taps {
     __device__ float
     get(int k, int i) const
     {
-        return own[(int64)k * N_CHANNELS + i % N_SETS];
+        return own[(int64)k * N_CHANNELS + OFFSET(i % N_SETS)];
     }
 
     __device__ void
@@ -239,7 +319,7 @@ struct Taps {
         for (int k = 0; k < N_TAPS; k++)
 #pragma unroll
             for (int i = 0; i < N_SETS; i++)
-                tap[k][i] = taps[(int64)k * N_CHANNELS + phase + i];
+                tap[k][i] = taps[(int64)k * N_CHANNELS + phase + OFFSET(i)];
     }
 
     __device__ float
@@ -282,7 +362,7 @@ struct Sums {
             ct_complex<float> x[AHEAD];
 #pragma unroll
             for (int row = 0; row < AHEAD; row++)
-                x[row] = ct_load<float>(samples[row].vector.item[i]);
+                x[row] = unpack(samples[row], i);
 #pragma unroll
             for (int j = 0; j < AHEAD + N_TAPS - 1; j++) {
                 OUT sum = {};
@@ -314,7 +394,7 @@ struct Windows {
         ct_complex<float> x[n + AHEAD];
 #pragma unroll
         for (int row = 0; row < n + AHEAD; row++)
-            x[row] = ct_load<float>((row < n ? before[row] : samples[row - n]).vector.item[i]);
+            x[row] = unpack(row < n ? before[row] : samples[row - n], i);
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
             made[j] = {};

@@ -14,6 +14,7 @@ struct Cells {
     /* The distance of runs in shared memory: those of neighbours begin in other banks. */
     static constexpr int PITCH_BYTES = RUN + (sizeof(Stored) > 8 ? sizeof(Stored) : 8);
     static constexpr int BYTES = N_CHANNELS * PITCH_BYTES; /* of a group */
+    static constexpr bool exchanges = false;               /* before take() */
     static_assert(CELL % AHEAD == 0, "spectra that are transformed together are in one cell");
     static_assert(GROUP_THREADS % RUN_WORDS == 0 || RUN_WORDS % GROUP_THREADS == 0,
                   "a thread moves the same words of some runs");
@@ -28,7 +29,7 @@ struct Cells {
 
     __device__
     Cells(const PfbCells &all, CtEpilogue &ending, void *memory, int thread, const Place &place,
-          CtEpilogue::Element, uint32, uint32 chunk, int32 n_outputs)
+          uint32, uint32 chunk, int32 n_outputs)
         : cells(all), epilogue(ending), staged((uint8 *)memory),
           own(staged + first_channel(thread) * PITCH_BYTES + thread / apart * sizeof(Stored)),
           out(place.out), cell(chunk * all.of_chunk), left(n_outputs)

@@ -3,27 +3,20 @@
  * threads can hold. Filtered samples never leave the multiprocessor. */
 #include "../fir/fir-spread.h"
 #include "pfb-cells.h"
+#include "pfb-fits.h"
 #include "pfb-way.h"
 #include "pfb.h"
 
 #include <cornerturn/kit/epilogue.h>
 #include <math.h>
-#include <string.h>
 
 #define RESOURCES "/cornerturn/plugins/pfb/"
 
-/* Registers for the epilogue, and for looking up what is valid. */
+/* Registers for an epilogue that stores, and for looking up what is valid. */
 #define EPILOGUE_REGISTERS 6
 #define CHECK_REGISTERS    16
 /* Shared memory that each block takes beside its own. */
 #define BLOCK_SHARED 1024
-/* Bytes of shared memory of a block that every device has. */
-#define MOST_SHARED ((gsize)96 << 10)
-/* Spectra of a cell that is folded by one group, if hops are longer. A hop that can't be divided
- * into such cells may have MOST_WHOLE spectra. */
-#define LEAST_CELL 32
-#define MOST_CELL  128
-#define MOST_WHOLE 1024
 
 typedef struct {
     FirSpread spread;
@@ -64,52 +57,17 @@ send_table(Pfb *self, GError **error)
     return self->table && ct_device_upload(self->spread.device, self->table, table, bytes, error);
 }
 
-/* ---- folding ---- */
-
-/* The spectra of a cell: of the divisors of the hop the largest one that is a multiple of `ahead`,
- * or else the largest one; 0: the hop has no cells. */
-static gint64
-find_cell(gint64 hop, gint64 ahead)
-{
-    gint64 best = hop <= MOST_CELL ? hop : 0;
-    for (gint64 cell = LEAST_CELL; cell <= MOST_CELL && best < hop; cell++)
-        if (hop % cell == 0 && (cell % ahead == 0 || best % ahead != 0))
-            best = cell;
-    return best > 0 || hop > MOST_WHOLE ? best : hop;
-}
-
-/* The bytes of shared memory of a group that transforms as few spectra at a time as it can, and has
- * no coefficients there. */
-static gsize
-least_bytes(const PfbBank *bank, PfbWay way, gsize state_bytes)
-{
-    while (ct_pfb_way_ahead(&way, bank->length, way.ahead / 2))
-        ;
-    return ct_pfb_buffer_bytes(bank, &way) + ct_pfb_states_bytes(bank, &way, state_bytes);
-}
-
 static gboolean
 is_folded(const Pfb *self)
 {
     return self->epilogue && self->epilogue->hop > 0;
 }
 
-static gboolean
-folds(const CtNode *nodes, gint64 hop, gsize state_bytes)
-{
-    const PfbBank bank = ct_pfb_bank(nodes);
-    const gint channel = ct_stream_axis(&nodes[1].outputs[0], "channel");
-    PfbWay way;
-    return nodes[0].footprint.hop == bank.n_phases && channel >= 0 &&
-           !nodes[1].outputs[0].axes[channel].loses && find_cell(hop, 1) > 0 &&
-           ct_pfb_way_find(&way, &bank) && least_bytes(&bank, way, state_bytes) <= MOST_SHARED;
-}
-
 static void
 choose_cells(Pfb *self)
 {
     if (is_folded(self)) {
-        self->cell = find_cell(self->epilogue->hop, self->way.ahead);
+        self->cell = ct_pfb_cell(self->epilogue->hop, self->way.ahead);
         self->n_cells = self->epilogue->hop / self->cell;
         self->spread.unit = self->cell;
         /* Cells that end anywhere take registers; samples of one or two bytes take fewer than sums.
@@ -136,7 +94,7 @@ count_shared(const Pfb *self, guint n_buffers)
 {
     const PfbBank *bank = &self->bank;
     const PfbWay *way = &self->way;
-    const gsize kept = is_folded(self) ? ct_pfb_states_bytes(bank, way, self->epilogue->state_bytes)
+    const gsize kept = is_folded(self) ? ct_pfb_states_bytes(bank, self->epilogue->state_bytes)
                        : self->element_bytes > 0
                            ? ct_pfb_staged_bytes(bank, way, self->element_bytes)
                            : 0;
@@ -192,6 +150,8 @@ choose_groups(Pfb *self, const gint64 *tuning)
     while (count_shared(self, 1) > most && choose_ahead(self, &self->way, self->way.ahead / 2))
         ;
     self->is_far = count_shared(self, 1) > most;
+    if (is_folded(self) && self->bank.parts == 1)
+        ct_pfb_way_fold(&self->way, length);
 }
 
 /* Compiles the kernel, and that which merges cells, if hops have several: their states are scratch
@@ -204,7 +164,7 @@ compile(Pfb *self, CtPrepare *prepare, GPtrArray *defines, guint threads, GError
         .source = RESOURCES "pfb.cu",
         .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
                                          RESOURCES "fir-window.h", RESOURCES "pfb-blocks.h",
-                                         RESOURCES "pfb-cells.h", NULL},
+                                         RESOURCES "pfb-cells.h", RESOURCES "pfb-fold.h", NULL},
         .shared_bytes = self->shared_bytes,
         .epilogue = self->epilogue,
     };
@@ -239,7 +199,7 @@ count_registers(const Pfb *self)
     const CtEpilogue *epilogue = self->epilogue;
     const gboolean looks_up =
         epilogue && (epilogue->checks || (epilogue->has_tables && self->element_bytes > 0));
-    return (epilogue ? EPILOGUE_REGISTERS : 0) + (looks_up ? CHECK_REGISTERS : 0);
+    return (epilogue && !is_folded(self) ? EPILOGUE_REGISTERS : 0) + (looks_up ? CHECK_REGISTERS : 0);
 }
 
 static gboolean
@@ -400,78 +360,6 @@ finish(gpointer state)
     g_free(self);
 }
 
-/* Whether a parameter that names an axis leaves it at its default. */
-static gboolean
-is_axis(const CtParams *params, const char *name, const char *fallback)
-{
-    return !ct_params_has(params, name) || strcmp(ct_params_string(params, name), fallback) == 0;
-}
-
-static gboolean
-fits(const CtNode *nodes, char **reason)
-{
-    const CtParams *fft = nodes[1].params;
-    const CtFootprint *footprint = &nodes[0].footprint;
-    const PfbBank bank = ct_pfb_bank(nodes);
-    PfbWay way;
-
-    if (!is_axis(fft, "axis", "phase") || !is_axis(fft, "to", "channel") ||
-        ct_params_choice(fft, "direction") != 0)
-        *reason = g_strdup("it makes channels of phases alone, forward");
-    else if (!ct_pfb_way_find(&way, &bank))
-        *reason = g_strdup_printf(
-            "it wants a product of 2, 3 and 5 that %d threads can share, of at most "
-            "%" G_GINT64_FORMAT " channels (8 taps), %" G_GINT64_FORMAT
-            " (16 taps) or %" G_GINT64_FORMAT " (32 taps) of %s, but is given %" G_GINT64_FORMAT
-            " channels of %" G_GINT64_FORMAT " taps",
-            PFB_MOST_THREADS, ct_pfb_most_phases(&bank, 8), ct_pfb_most_phases(&bank, 16),
-            ct_pfb_most_phases(&bank, 32), ct_type_info(bank.type)->name, bank.n_phases,
-            bank.n_taps);
-    else if (bank.n_phases % 2 != 0 && ct_params_bool(fft, "shift"))
-        *reason = g_strdup_printf(
-            "it shifts an even number of channels alone, but is given %" G_GINT64_FORMAT,
-            bank.n_phases);
-    else if (bank.n_phases % footprint->hop != 0)
-        *reason = g_strdup_printf(
-            "it wants a hop that divides the channels, but is given %" G_GINT64_FORMAT
-            " of %" G_GINT64_FORMAT,
-            footprint->hop, bank.n_phases);
-    return *reason == NULL;
-}
-
-/* Whether there can be blocks of time in the output. */
-static gboolean
-fits_blocks(const CtNode *nodes, char **reason)
-{
-    const gsize largest = ct_type_info(CT_CF32)->bytes;
-    const PfbBank bank = ct_pfb_bank(nodes);
-    PfbWay way;
-
-    if (!fits(nodes, reason))
-        return FALSE;
-    (void)ct_pfb_way_find(&way, &bank);
-    const gboolean divides = ct_pfb_way_divide(&way, bank.length, way.ahead);
-    while (divides && ct_pfb_way_divide(&way, bank.length, way.ahead / 2))
-        ;
-    const gsize bytes =
-        ct_pfb_buffer_bytes(&bank, &way) + ct_pfb_staged_bytes(&bank, &way, largest);
-    if (nodes[0].footprint.hop != bank.n_phases)
-        *reason = g_strdup_printf("it wants a hop of all channels, but is given %" G_GINT64_FORMAT
-                                  " of %" G_GINT64_FORMAT,
-                                  nodes[0].footprint.hop, bank.n_phases);
-    else if (!divides)
-        *reason = g_strdup_printf("it wants a power of two or a multiple of %d channels whose "
-                                  "spectra are transformed 2, 4 or 8 at a time, but is given "
-                                  "%" G_GINT64_FORMAT,
-                                  PFB_BLOCK, bank.n_phases);
-    else if (bytes > MOST_SHARED)
-        *reason = g_strdup_printf(
-            "it has %" G_GSIZE_FORMAT
-            " KiB of shared memory for spectra, but these need %" G_GSIZE_FORMAT " KiB",
-            MOST_SHARED >> 10, (bytes + 1023) >> 10);
-    return *reason == NULL;
-}
-
 #define COMPLEX "ci4|ci8|ci16|cf16|cf32"
 #define TYPES   COMPLEX "|i8|i16|u8|f16|f32"
 
@@ -489,8 +377,8 @@ const CtVariant ct_pfb_cuda = {
             {TYPES "[... time] -> cf32[time ... channel]", 0.6},
             {NULL, 0},
         },
-    .fits = fits,
-    .folds = folds,
+    .fits = ct_pfb_fits,
+    .folds = ct_pfb_folds,
 };
 
 const CtVariant ct_pfb_blocks_cuda = {
@@ -501,5 +389,5 @@ const CtVariant ct_pfb_blocks_cuda = {
             {COMPLEX "[... time] -> cf32[channel time ... time:16]", 0.55},
             {NULL, 0},
         },
-    .fits = fits_blocks,
+    .fits = ct_pfb_fits_blocks,
 };

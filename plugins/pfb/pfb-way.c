@@ -83,6 +83,19 @@ ct_pfb_way_ahead(PfbWay *way, gint64 length, guint usual)
     return TRUE;
 }
 
+void
+ct_pfb_way_fold(PfbWay *way, gint64 length)
+{
+    const guint last = way->vector, n_values = last * way->ahead;
+    FftRadices radices;
+    if (length % last != 0 || last < 2 ||
+        !ct_fft_radices_find(&radices, length / last, last, n_values) ||
+        radices.n_passes + 1 > way->radices.n_passes)
+        return;
+    radices.radix[radices.n_passes++] = last;
+    way->radices = radices;
+}
+
 static gboolean
 is_power(gint64 length)
 {
@@ -208,11 +221,9 @@ ct_pfb_taps_bytes(const PfbBank *bank, const PfbWay *way)
 }
 
 gsize
-ct_pfb_states_bytes(const PfbBank *bank, const PfbWay *way, gsize state_bytes)
+ct_pfb_states_bytes(const PfbBank *bank, gsize state_bytes)
 {
-    const guint last = way->radices.radix[way->radices.n_passes - 1];
-    const guint n_parts = bank->parts > 1 ? 1 : last / way->vector;
-    return (gsize)(bank->n_channels * n_parts) * state_bytes;
+    return (gsize)bank->n_channels * state_bytes;
 }
 
 gint64

@@ -44,6 +44,10 @@ gboolean ct_pfb_way_ahead(PfbWay *way, gint64 length, guint usual);
  * radices. FALSE: there are none, or threads can't share the writing of blocks. */
 gboolean ct_pfb_way_divide(PfbWay *way, gint64 length, guint usual);
 
+/* Chooses radices after which a thread has all spectra of its channels, if that takes no further
+ * pass: what folds spectra then need not exchange them. */
+void ct_pfb_way_fold(PfbWay *way, gint64 length);
+
 /* How a group works with this tuning, of which the table says `usual`. If that does not fit a
  * multiprocessor, the table decides. */
 PfbWay ct_pfb_way_choose(const PfbWay *usual, const gint64 *tuning, const PfbBank *bank);
@@ -60,10 +64,10 @@ gint64 ct_pfb_pitch(gint64 length, const PfbWay *way);
 guint ct_pfb_registers(const PfbBank *bank, const PfbWay *way);
 
 /* Shared memory of a group: a buffer of spectra, coefficients, and the states of what its threads
- * fold, of which each has those of its values of a spectrum. */
+ * fold, one of each channel. */
 gsize ct_pfb_buffer_bytes(const PfbBank *bank, const PfbWay *way);
 gsize ct_pfb_taps_bytes(const PfbBank *bank, const PfbWay *way);
-gsize ct_pfb_states_bytes(const PfbBank *bank, const PfbWay *way, gsize state_bytes);
+gsize ct_pfb_states_bytes(const PfbBank *bank, gsize state_bytes);
 
 /* The spectra of a block of time that are written together: those that are transformed together, or
  * as many as fill a sector of memory. The shared memory in which they wait. */

@@ -19,12 +19,20 @@
  * channel 0 stands in the middle; OUT_CHANNELS. Threads are spread over series, by groups.
  *
  * If the epilogue folds, a hop of its spectra is N_CELLS cells of CELL spectra; a chunk is so many
- * cells. Each thread folds spectra into states of its channels, and at the end of a cell the group
- * merges those of its threads. If a hop has several cells, pfb-merge.cu merges these. The order of
- * all additions is that of the spectra in the hop, wherever the chunk begins.
+ * cells (pfb-fold.h). If a hop has several cells, pfb-merge.cu merges these. The order of all
+ * additions is that of the spectra in the hop, wherever the chunk begins.
  *
  * If time comes in blocks, BLOCKS is 1, and a block is N_CELLS cells (pfb-blocks.h). Otherwise, and
  * if nothing is folded, CELL is 0. */
+
+/* Phases that a thread writes at once to shared memory, in 16 bytes. If it has more, the others are
+ * a part of the spectrum further on, so that neighbours write side by side, to all banks. */
+#define MOST_SIDE (16 / (int)sizeof(OUT))
+#define SIDE      (VECTOR < MOST_SIDE ? VECTOR : MOST_SIDE)
+
+/* Samples that are kept are converted more often than others. */
+#define SPARES_CONVERSIONS (KEEPS_SAMPLES && (N_CHANNELS & (N_CHANNELS - 1)) == 0)
+
 #include "fir-window.h"
 #include "pfb-cells.h"
 
@@ -54,8 +62,8 @@ count_values(int pass)
 
 #define N_VALUES (count_values(0))
 
-/* Spectra of a group in shared memory: one buffer, or two that passes read and write in turn. With
- * two, a group waits once in a pass; with one, before the writes too. */
+/* Spectra of a group in shared memory: one buffer, or two that are written in turn. With two, a
+ * group waits once for each time it writes; with one, before that too. */
 #define BUFFER (AHEAD * PITCH)
 
 template <int n>
@@ -64,6 +72,22 @@ wait_to_write()
 {
     if constexpr (BUFFERS == 1)
         wait<n>();
+}
+
+/* Whether the threads of a spectrum in this pass have it in the next one too, and are parts of a
+ * warp: then they exchange its values in place, and no others wait. */
+__device__ constexpr bool
+stays(int pass)
+{
+    return pass + 1 < N_PASSES && radices[pass] == radices[pass + 1] &&
+           32 % (LENGTH / radices[pass]) == 0;
+}
+
+/* The times that the group goes on to the other buffer, from `pass` on. */
+__device__ constexpr int
+count_turns(int pass = 0)
+{
+    return pass + 1 < N_PASSES + IS_REAL ? !stays(pass) + count_turns(pass + 1) : 0;
 }
 
 /* Passes from `pass` on, of AHEAD spectra at `from`, whose values lie one after another before the
@@ -106,6 +130,17 @@ template <int pass> struct Passes {
         return spectrum * PITCH + (pass == 0 ? at : padded<pass - 1>(at));
     }
 
+    /* Writes the values of the thread, whose first is at `own`, for the next pass. */
+    __device__ void
+    give(const ct_cf32 (&v)[N_VALUES], ct_cf32 *own, int spectrum) const
+    {
+#pragma unroll
+        for (int i = 0; i < n_values; i++)
+            if (has(spectrum, i))
+                own[next.place(i / radix * rows, i % radix * span)] =
+                    v[i / radix * radix + Own::place(i % radix)];
+    }
+
     /* Leaves in `v` the values that the last pass makes. */
     __device__ void
     run(ct_cf32 (&v)[N_VALUES], ct_cf32 *from, ct_cf32 *to, int thread) const
@@ -122,14 +157,14 @@ template <int pass> struct Passes {
         for (int i = 0; i < n_values; i += radix)
             if (has(spectrum, i))
                 factors.transform(v + i);
-        if constexpr (pass + 1 < N_PASSES + IS_REAL) {
+        if constexpr (stays(pass)) {
+            __syncwarp();
+            give(v, from + next.place(spectrum, last), spectrum);
+            __syncwarp();
+            next.run(v, from, to, thread);
+        } else if constexpr (pass + 1 < N_PASSES + IS_REAL) {
             wait_to_write<GROUP_THREADS>();
-            ct_cf32 *next_own = to + next.place(spectrum, last);
-#pragma unroll
-            for (int i = 0; i < n_values; i++)
-                if (has(spectrum, i))
-                    next_own[next.place(i / radix * rows, i % radix * span)] =
-                        v[i / radix * radix + Own::place(i % radix)];
+            give(v, to + next.place(spectrum, last), spectrum);
             wait<GROUP_THREADS>();
             next.run(v, to, from, thread);
         }
@@ -137,8 +172,8 @@ template <int pass> struct Passes {
 };
 
 #if IS_REAL
-/* The values of a spectrum that a thread has at the end. */
-static constexpr int of_spectrum = UNIT;
+/* The values of a spectrum that a thread has at the end, and the threads that have them all. */
+static constexpr int of_spectrum = UNIT, apart = GROUP_THREADS;
 
 /* Makes the channels of real samples. */
 template <> struct Passes<N_PASSES> {
@@ -274,17 +309,16 @@ swap(ct_cf32 *&a, ct_cf32 *&b)
     b = c;
 }
 
-/* Puts n filtered phases from `phase` on, modulo P, to their places in a spectrum. */
-template <int n>
+/* Puts SIDE filtered phases from `phase` on, modulo P, to their places in a spectrum. */
 __device__ inline void
 put(ct_cf32 *values_of_spectrum, int phase, const OUT *values)
 {
     OUT *spectrum = (OUT *)values_of_spectrum;
-    struct alignas(n * sizeof(OUT)) Whole {
-        OUT value[n];
+    struct alignas(SIDE * sizeof(OUT)) Whole {
+        OUT value[SIDE];
     } whole;
 #pragma unroll
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < SIDE; i++) {
         if (ROTATES)
             spectrum[(uint32)(phase + i) % N_CHANNELS] = values[i];
         else
@@ -304,21 +338,20 @@ struct Filter {
     __device__ void
     run(ct_cf32 *spectra, int phase, const Samples (&samples)[AHEAD], const Taps &taps)
     {
-        constexpr int most = 2 * sizeof(ct_cf32) / sizeof(OUT), n = VECTOR < most ? VECTOR : most;
 #pragma unroll
-        for (int i = 0; i < VECTOR; i += n) {
-            OUT made[n][AHEAD];
+        for (int i = 0; i < VECTOR; i += SIDE) {
+            OUT made[SIDE][AHEAD];
             taps.forget();
 #pragma unroll
-            for (int k = 0; k < n; k++)
+            for (int k = 0; k < SIDE; k++)
                 windows.filter(made[k], samples, taps, i + k);
 #pragma unroll
             for (int row = 0; row < AHEAD; row++) {
-                OUT values[n];
+                OUT values[SIDE];
 #pragma unroll
-                for (int k = 0; k < n; k++)
+                for (int k = 0; k < SIDE; k++)
                     values[k] = made[k][row];
-                put<n>(spectra + row * PITCH, phase + i, values);
+                put(spectra + row * PITCH, phase + OFFSET(i), values);
             }
         }
         windows.move(samples);
@@ -335,7 +368,9 @@ struct Filter {
         sums.add(made, samples, taps);
 #pragma unroll
         for (int row = 0; row < AHEAD; row++)
-            put<VECTOR>(spectra + row * PITCH, phase, made[row].item);
+#pragma unroll
+            for (int i = 0; i < VECTOR; i += SIDE)
+                put(spectra + row * PITCH, phase + OFFSET(i), made[row].item + i);
     }
 };
 #endif
@@ -360,117 +395,10 @@ fetch(Samples (&samples)[AHEAD], const uint8 *from, bool dense, int row, int n_r
 #if BLOCKS
 #include "pfb-blocks.h"
 #elif CELL
-/* The cells of a group. */
+#include "pfb-fold.h"
+#else
 struct Cells {
-    typedef CtEpilogue::State State;
-    /* Threads that have values of a channel: each folds every n_parts-th spectrum. */
-    static constexpr int n_parts = of_spectrum / UNIT;
-    static constexpr int BYTES = n_parts * OUT_CHANNELS * sizeof(State); /* of a group's states */
-    const PfbCells &cells;
-    CtEpilogue &epilogue;
-    State *parts;        /* [n_parts][OUT_CHANNELS], in shared memory */
-    State *own;          /* the first one of the thread */
-    uint8 *out;          /* of the series */
-    uint32 series, cell; /* … and the cell of the firing */
-    int32 left;          /* spectra of the chunk from the cell on */
-    CtEpilogue::Lane lane;
-    CtEpilogue::Element element; /* the thread's first */
-
-    __device__
-    Cells(const PfbCells &all, CtEpilogue &ending, void *memory, int thread, const Place &place,
-          CtEpilogue::Element first, uint32 group, uint32 chunk, int32 n_outputs)
-        : cells(all), epilogue(ending), parts((State *)memory),
-          own(parts + thread / (GROUP_THREADS / n_parts) * OUT_CHANNELS + first_channel(thread)),
-          out(place.out), series(group % all.n_series), cell(chunk * all.of_chunk), left(n_outputs),
-          element(first)
-    {
-        begin(thread);
-    }
-
-    __device__ uint8 *
-    to() const
-    {
-        return out + cell / N_CELLS * cells.step;
-    }
-
-    __device__ void
-    begin(int thread)
-    {
-        if (left > 0)
-            lane = epilogue.lane(to());
-#pragma unroll
-        for (int i = 0; i < of_spectrum; i++)
-            epilogue.start(own[channel_of(thread, i)]);
-        if (IS_REAL && thread == 0)
-            epilogue.start(own[LENGTH / 2]);
-    }
-
-    /* Folds those of the spectra that were transformed together which belong to the cell: from
-     * `begin` on, less than `end`; the first of all is spectrum `first` of the cell. `from`: where
-     * the last pass has read them. */
-    __device__ void
-    add(const ct_cf32 (&v)[N_VALUES], const ct_cf32 *from, int thread, int first, int begin,
-        int end)
-    {
-        const int before = (int)(cell % N_CELLS) * CELL;
-#pragma unroll
-        for (int i = 0; i < UNIT * AHEAD; i++) {
-            const int spectrum = spectrum_of(thread, i), t = first + spectrum;
-            if (begin <= spectrum && spectrum < end && t < left)
-                epilogue.add(own[channel_of(thread, i)], lane, element + channel_of(thread, i),
-                             before + t, v[place_of(i)]);
-        }
-#if IS_REAL
-        for (int i = begin; thread == 0 && i < end && first + i < left; i++)
-            epilogue.add(own[LENGTH / 2], lane, element + LENGTH / 2, before + first + i,
-                         Passes<N_PASSES>::middle(from, i));
-#endif
-    }
-
-    /* Merges the states of the threads, and begins the next cell. `turn`: the thread, modulo
-     * n_parts, that has folded the first spectrum. */
-    __device__ void
-    end(int thread, int turn)
-    {
-        wait<GROUP_THREADS>();
-        for (int channel = thread; left > 0 && channel < OUT_CHANNELS; channel += GROUP_THREADS) {
-            State sum = parts[turn * OUT_CHANNELS + channel];
-#pragma unroll
-            for (int part = 1; part < n_parts; part++)
-                epilogue.merge(sum, parts[(turn + part) % n_parts * OUT_CHANNELS + channel]);
-            if (N_CELLS == 1)
-                epilogue.give(to() + channel * sizeof(CtStored<ct_cf32>), sum,
-                              left < CELL ? left : CELL);
-            else
-                ((State *)cells
-                     .states)[((int64)cell * cells.n_series + series) * OUT_CHANNELS + channel] =
-                    sum;
-        }
-        wait<GROUP_THREADS>();
-        cell++;
-        left -= CELL;
-        begin(thread);
-    }
-
-    /* Folds AHEAD spectra, from spectrum `first` of the chunk on. */
-    __device__ void
-    take(const ct_cf32 (&v)[N_VALUES], const ct_cf32 *from, int thread, int first)
-    {
-        if constexpr (CELL % AHEAD == 0) {
-            add(v, from, thread, first % CELL, 0, AHEAD);
-            if (first % CELL == CELL - AHEAD)
-                end(thread, 0);
-        } else {
-#pragma unroll 1
-            for (int at = 0; at < AHEAD;) {
-                const int of_cell = (first + at) / CELL * CELL, next = of_cell + CELL - first;
-                add(v, from, thread, first - of_cell, at, next < AHEAD ? next : AHEAD);
-                if (next <= AHEAD)
-                    end(thread, of_cell % n_parts);
-                at = next;
-            }
-        }
-    }
+    static constexpr bool exchanges = false;
 };
 #endif
 
@@ -501,48 +429,44 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     /* Rows before the chunk's, of which nothing is read, so that the first spectrum of a cell is
      * the first of those that are transformed together. */
     constexpr int early = CELL ? AHEAD - 1 - (N_TAPS - 2 + AHEAD) % AHEAD : 0;
-    const uint8 *from = place.in + (thread * VECTOR - early * N_CHANNELS) * axes.sample;
+    const uint8 *from = place.in + (thread * SIDE - early * N_CHANNELS) * axes.sample;
     uint8 *to = place.out - (N_TAPS - 1) * step_out + first_channel(thread) * sizeof(Stored);
-    Taps own(taps, thread * VECTOR, groups);
-    const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * VECTOR;
+    Taps own(taps, thread * SIDE, groups);
+    const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * SIDE;
     Samples ahead[AHEAD] = {};
     Passes<0> passes;
     Filter filter;
     CtEpilogue epilogue(settings);
-    const CtEpilogue::Element element =
+    [[maybe_unused]] const CtEpilogue::Element element =
         epilogue.element(place.out + first_channel(thread) * sizeof(Stored));
 
 #if CELL
     Cells taken(cells, epilogue,
                 (uint8 *)(TAPS_SHARED ? &groups + 1 : &groups) +
                     threadIdx.x / GROUP_THREADS * Cells::BYTES,
-                thread, place, element, group, chunk, n_outputs);
+                thread, place, group, chunk, n_outputs);
 #endif
 
     passes.init(table, thread);
     own.await();
     passes.await();
-    for (int row = -AHEAD - early; row < n_most; row += AHEAD, to += AHEAD * step_out) {
-        Samples samples[AHEAD];
+    fetch(ahead, from, dense, -early, n_rows, axes.sample);
+    for (int row = -early; row < n_most; row += AHEAD, to += AHEAD * step_out) {
         ct_cf32 v[N_VALUES];
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            samples[i] = ahead[i];
-        fetch(ahead, from, dense, row + AHEAD, n_rows, axes.sample);
-        from += AHEAD * axes.sample * N_CHANNELS;
-        if (row < -early) {
-            to -= AHEAD * step_out;
-            continue;
-        }
         wait_to_write<GROUP_THREADS>();
-        filter.run(memory, phase, samples, own);
+        filter.run(memory, phase, ahead, own);
+        /* The next samples arrive while these are transformed. */
+        from += AHEAD * axes.sample * N_CHANNELS;
+        fetch(ahead, from, dense, row + AHEAD, n_rows, axes.sample);
         if (row + AHEAD < N_TAPS)
             continue;
         wait<GROUP_THREADS>();
         passes.run(v, memory, other, thread);
-        [[maybe_unused]] const ct_cf32 *last = N_PASSES % 2 == 0 ? memory : other;
+        /* The buffer from which the last pass of real samples has read, or which that of complex
+         * samples has not read. */
+        [[maybe_unused]] ct_cf32 *last = (count_turns() + !IS_REAL) % 2 == 0 ? memory : other;
         /* The buffer that was read last is not written next. */
-        if ((N_PASSES + IS_REAL) % 2 != 0)
+        if ((count_turns() + Cells::exchanges) % 2 == 0)
             swap(memory, other);
 #if CELL
         taken.take(v, last, thread, row - (N_TAPS - 1));
