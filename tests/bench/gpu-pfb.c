@@ -59,6 +59,40 @@ check_banks(GpuBench *bench)
     check_bank(bench, "cuda", "radix-cuda", "ci8", 1024, 8, 0);
 }
 
+/* Filter banks of 64 times 64 coefficients and less, of few stations. */
+static void
+check_small_arrays(GpuBench *bench)
+{
+    static const char *const types[] = {"ci4", "ci8", "ci16"};
+    static const struct {
+        guint n_channels, n_taps;
+    } banks[] = {{64, 64}, {128, 32}, {256, 16}, {512, 8}, {1024, 4}};
+    for (guint i = 0; i < G_N_ELEMENTS(types) * G_N_ELEMENTS(banks); i++) {
+        const char *type = types[i / G_N_ELEMENTS(banks)];
+        const guint n_channels = banks[i % G_N_ELEMENTS(banks)].n_channels;
+        const guint n_taps = banks[i % G_N_ELEMENTS(banks)].n_taps;
+        g_autofree char *name =
+            g_strdup_printf("PFB, 16 stations: %s %u channels, %u taps", type, n_channels, n_taps);
+        g_autofree char *stages =
+            g_strdup_printf("  filter: { stage: fir, from: source, n_channels: %u, n_taps: %u }\n"
+                            "  spectra: { stage: fft, from: filter }\n"
+                            "  sink: { stage: discard, from: spectra }\n",
+                            n_channels, n_taps);
+        const GpuCase one = {
+            .name = name,
+            .stages = stages,
+            .type = type,
+            .layout = "station pol time",
+            .shape = {16, 2, -1},
+            .n_samples = 1 << 20,
+            .n_blocks = 60,
+        };
+        GpuFigures figures;
+        if (gpu_is_wanted(bench, name) && gpu_run_case(bench, &one, &figures))
+            gpu_print(bench, &one, &figures, 0);
+    }
+}
+
 /* A filter bank with stages behind it, as an epilogue of its kernel and by themselves. */
 static void
 check_epilogues(GpuBench *bench)
@@ -99,7 +133,8 @@ check_epilogues(GpuBench *bench)
 }
 
 /* A filter bank whose power is integrated, in one kernel, and as kernels for each stage behind it.
- * A sample is read once; its share of a sum is written. */
+ * A sample is read once; its share of a sum is written. Blocks have many sums, for that between two
+ * blocks is made by a firing of its own, which fills a device badly. */
 static void
 check_folds(GpuBench *bench)
 {
@@ -126,8 +161,8 @@ check_folds(GpuBench *bench)
             .type = banks[i].type,
             .layout = "station pol time",
             .shape = {64, 2, -1},
-            .n_samples = 1 << 18,
-            .n_blocks = 60,
+            .n_samples = 1 << 20,
+            .n_blocks = 24,
         };
         const gdouble parts = g_str_equal(banks[i].type, "i8") ? 1 : 2;
         const gdouble bytes = parts * (1 + 2.0 / banks[i].length);
@@ -219,6 +254,7 @@ void
 gpu_check_banks(GpuBench *bench)
 {
     check_banks(bench);
+    check_small_arrays(bench);
     check_epilogues(bench);
     check_folds(bench);
     check_blocks(bench);
