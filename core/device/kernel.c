@@ -28,8 +28,10 @@ static const struct {
     {"cornerturn/kit", "/cornerturn/kit", "fold-struct.h"},
     {"cornerturn/kit", "/cornerturn/kit", "form-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "functions-kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "group-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "join-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "kernel.h"},
+    {"cornerturn/kit", "/cornerturn/kit", "prologue-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "types-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "window-kernel.h"},
     {"cornerturn/kit", "/cornerturn/kit", "window-struct.h"},
@@ -82,22 +84,32 @@ add_text(Unit *unit, const char *resource, const char *name, GError **error)
     return TRUE;
 }
 
-/* The header that passes elements through the attached stages, and their files of kernels. */
 static gboolean
-add_epilogue(Unit *unit, const CtEpilogue *epilogue, GError **error)
+has_name(const Unit *unit, const char *name)
 {
-    g_ptr_array_add(unit->texts, g_bytes_new_static(epilogue->text, strlen(epilogue->text) + 1));
-    g_ptr_array_add(unit->names, g_strdup("cornerturn/epilogue.h"));
-    for (guint i = 0; epilogue->headers[i]; i++) {
-        const char *resource = epilogue->headers[i];
+    return g_ptr_array_find_with_equal_func(unit->names, name, g_str_equal, NULL);
+}
+
+/* The header that passes elements through the attached stages, and their files of kernels, which
+ * epilogue and prologue may share. */
+static gboolean
+add_attached(Unit *unit, const CtEpilogue *attached, const char *header, const char *option,
+             GError **error)
+{
+    if (!attached)
+        return TRUE;
+    g_ptr_array_add(unit->texts, g_bytes_new_static(attached->text, strlen(attached->text) + 1));
+    g_ptr_array_add(unit->names, g_strdup(header));
+    for (guint i = 0; attached->headers[i]; i++) {
+        const char *resource = attached->headers[i];
         g_autofree char *folder = g_path_get_dirname(resource);
         g_autofree char *plugin = g_path_get_basename(folder);
         g_autofree char *file = g_path_get_basename(resource);
         g_autofree char *name = g_build_filename(plugin, file, NULL);
-        if (!add_text(unit, resource, name, error))
+        if (!has_name(unit, name) && !add_text(unit, resource, name, error))
             return FALSE;
     }
-    g_ptr_array_add(unit->options, g_strdup("-DCT_EPILOGUE"));
+    g_ptr_array_add(unit->options, g_strdup(option));
     return TRUE;
 }
 
@@ -122,7 +134,8 @@ unit_init(Unit *unit, const CtKernelSpec *spec, guint architecture, GError **err
         if (!add_text(unit, spec->headers[i], name, error))
             return FALSE;
     }
-    if (spec->epilogue && !add_epilogue(unit, spec->epilogue, error))
+    if (!add_attached(unit, spec->epilogue, "cornerturn/epilogue.h", "-DCT_EPILOGUE", error) ||
+        !add_attached(unit, spec->prologue, "cornerturn/prologue.h", "-DCT_PROLOGUE", error))
         return FALSE;
     /* 9.0 has instructions that only code for 9.0 alone may use (cornerturn/warpgroup.h). */
     g_ptr_array_add(unit->options, g_strdup_printf("--gpu-architecture=sm_%u%s", architecture,

@@ -5,6 +5,7 @@
 #include "model/node-params.h"
 #include "model/unknown.h"
 
+#include <cornerturn/kit/epilogue.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -189,7 +190,8 @@ ct_call_share(const CtVariant *variant, const CtNode *nodes, const CtLayout *inp
     if (!variant->share)
         return 1;
     const Call call = call_of(variant, nodes, "share");
-    const gdouble share = variant->share(nodes, inputs, outputs);
+    const gdouble share =
+        variant->share(nodes + ct_epilogue_variant_n_before(variant), inputs, outputs);
     const gboolean good = share > 0 && share <= 1;
     keep(&call, good ? NULL : g_strdup_printf("returns %g, but wants more than 0, to 1", share));
     return good ? share : 1;
@@ -201,7 +203,8 @@ ct_call_differs(const CtVariant *variant, const CtNode *nodes, const gint64 *tun
     if (!variant->differs)
         return TRUE;
     const Call call = call_of(variant, nodes, "differs");
-    const gboolean differs = variant->differs(nodes, tuning);
+    const gboolean differs =
+        variant->differs(nodes + ct_epilogue_variant_n_before(variant), tuning);
     keep(&call, NULL);
     return differs;
 }
@@ -213,7 +216,7 @@ ct_call_fits(const CtVariant *variant, const CtNode *nodes, char **reason)
         return TRUE;
     const Call call = call_of(variant, nodes, "fits");
     *reason = NULL;
-    const gboolean fits = variant->fits(nodes, reason);
+    const gboolean fits = variant->fits(nodes + ct_epilogue_variant_n_before(variant), reason);
     keep(&call, !fits && !*reason ? g_strdup("returns FALSE without a reason")
                 : fits && *reason ? g_strdup_printf("returns TRUE, but gives a reason: %s", *reason)
                                   : NULL);

@@ -235,7 +235,9 @@ check_enums(const CtCheck *check, const CtVariant *variant, GError **error)
     if ((guint)variant->isa >= CT_N_ISAS)
         return ct_check_refuse(check, error, "isa", "wants one of CtIsa, but is given %d",
                                (int)variant->isa);
-    if (variant->flags & ~(guint64)(CT_VARIANT_EPILOGUE | CT_VARIANT_ATTACHABLE | CT_VARIANT_FOLD))
+    const guint64 known =
+        CT_VARIANT_EPILOGUE | CT_VARIANT_ATTACHABLE | CT_VARIANT_FOLD | CT_VARIANT_PROLOGUE;
+    if (variant->flags & ~known)
         return ct_check_refuse(check, error, "flags",
                                "wants CtVariantFlags, but is given 0x%" G_GINT64_MODIFIER "x",
                                variant->flags);
@@ -244,6 +246,10 @@ check_enums(const CtCheck *check, const CtVariant *variant, GError **error)
     if (variant->folds && (!(variant->flags & CT_VARIANT_EPILOGUE) || variant->advance))
         return ct_check_refuse(check, error, "folds",
                                "is for variants with CT_VARIANT_EPILOGUE and without advance");
+    if (variant->flags & CT_VARIANT_PROLOGUE && (variant->advance || variant->covers[1]))
+        return ct_check_refuse(
+            check, error, "flags",
+            "CT_VARIANT_PROLOGUE is for variants of one stage and without advance");
     return !(variant->waits && variant->backend == CT_CUDA) ||
            ct_check_refuse(check, error, "waits", "a variant for devices cannot wait");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A fold of what the maps of a chain make of elements: the chain, with the fold at its end, is the
- * epilogue.
+ * epilogue. With a stage of groups, an element of the fold is a group.
  *
  * READ: the type of elements that are read. The definitions of fold-cells-kernel.h. */
 #include <cornerturn/kit/epilogue-kernel.h>
 
-typedef READ CtFoldRead;
+typedef CtGiven<READ> CtFoldRead;
 
 #include <cornerturn/kit/fold-cells-kernel.h>
 
@@ -19,8 +19,13 @@ struct Fold {
     {
         epilogue.start(state);
     }
+    __device__ CtFoldRead
+    read(const uint8 *from) const
+    {
+        return epilogue.read<READ>(from);
+    }
     __device__ void
-    add(CtState &state, READ element) const
+    add(CtState &state, const CtFoldRead &element) const
     {
         epilogue.add(state, {}, {}, 0, element);
     }
@@ -38,7 +43,7 @@ struct Fold {
 };
 
 extern "C" __global__ void
-__launch_bounds__(CT_FOLD_ROW_THREADS)
+__launch_bounds__(CT_FOLD_ROW_THREADS, 1)
     ct_chain_rows(const CtFoldFiring firing, const CtEpilogueSettings settings)
 {
     CtEpilogue epilogue(settings);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The forms of <cornerturn/kit/kernel.h> where a file of kernels is included for an epilogue: each
- * map, with a table or without, and each fold becomes a struct NAME_epilogue, in the namespace of
- * its stage. The other forms become nothing. */
+/* The forms of <cornerturn/kit/kernel.h> where a file of kernels is included for an epilogue or a
+ * prologue: each map, with a table or without, each group and each fold becomes a struct
+ * NAME_epilogue, in the namespace of its stage. The other forms become nothing. */
 #pragma once
 
 #include <cornerturn/kit/convert-kernel.h>
@@ -173,7 +173,24 @@ ct_epilogue_made(Element x)
         }                                                                                          \
     };
 
-#define CT_GROUP(name_, settings_, n_x_, n_y_)
+#define CT_GROUP(name_, settings_, n_x_, n_y_)                                                     \
+    struct name_##_epilogue {                                                                      \
+        settings_ ct_own_settings;                                                                 \
+        uint64 *ct_own_counter;                                                                    \
+        template <typename Out, typename In>                                                       \
+        __device__ __forceinline__ void                                                            \
+        make(const In (&ct_own_in)[n_x_], Out (&ct_own_out)[n_y_]) const                           \
+        {                                                                                          \
+            ct_x ct_own_x[n_x_];                                                                   \
+            ct_y ct_own_y[n_y_];                                                                   \
+            for (int ct_own_j = 0; ct_own_j < n_x_; ct_own_j++)                                    \
+                ct_own_x[ct_own_j] = ct_convert<ct_x>(ct_epilogue_made(ct_own_in[ct_own_j]));      \
+            name_(&ct_own_settings, ct_own_x, ct_own_y);                                           \
+            for (int ct_own_j = 0; ct_own_j < n_y_; ct_own_j++)                                    \
+                ct_own_out[ct_own_j] = ct_convert<Out>(ct_own_y[ct_own_j]);                        \
+        }                                                                                          \
+    };
+
 #define CT_WINDOW(name_, settings_)
 #define CT_SHIFT_SUM(name_, settings_)
 #define CT_TABLE_SHIFT_SUM(name_, settings_)

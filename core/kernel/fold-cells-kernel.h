@@ -18,7 +18,9 @@
  *   CT_FOLD_LANES CT_FOLD_MARKS        the step of the lane along each, of input and output
  *   CT_FOLD_PARTIALS                   partial states
  *   CT_FOLD_IS_STAGED                  1: cells may be staged in shared memory
- *   CT_FOLD_THREADS                    threads of a block that does so */
+ *   CT_FOLD_THREADS                    threads of a block that does so
+ *   CT_FOLD_IS_GROUP                   1: an element is a group of elements in memory, which need
+ *                                      not lie side by side */
 #pragma once
 
 #include "cornerturn/kernel.h"
@@ -73,9 +75,9 @@ ct_fold_cell(const CtFoldFiring &firing, uint32 cell)
             end <= firing.n_samples || firing.ended != 0};
 }
 
-/* Fold has CtState; ADDS_ALL, whether it adds invalid samples too; start(state); add(state, element
- * read); merge(state, other); and give(to, state, n), which stores the element of the output and
- * tells whether it is valid. */
+/* Fold has CtState; ADDS_ALL, whether it adds invalid samples too; start(state); read(from), of the
+ * element at this place; add(state, element read); merge(state, other); and give(to, state, n),
+ * which stores the element of the output and tells whether it is valid. */
 
 template <typename Fold>
 __device__ inline typename Fold::CtState
@@ -123,8 +125,8 @@ ct_fold_end(const Fold &fold, const CtFoldFiring &firing, const CtFoldCell &cell
 
 template <typename Fold>
 __device__ inline void
-ct_fold_add(const Fold &fold, typename Fold::CtState &state, CtFoldRead in, const uint8 *valid,
-            int32 t)
+ct_fold_add(const Fold &fold, typename Fold::CtState &state, const CtFoldRead &in,
+            const uint8 *valid, int32 t)
 {
     if (Fold::ADDS_ALL || !valid || valid[t])
         fold.add(state, in);
@@ -142,7 +144,7 @@ template <typename Fold>
 __device__ inline void
 ct_fold_rows(const Fold &fold, const CtFoldFiring &firing)
 {
-    constexpr int side = 8;
+    constexpr int side = sizeof(CtFoldRead) > 16 ? 4 : 8;
     const uint32 thread = blockIdx.x * CT_FOLD_ROW_THREADS + threadIdx.x;
     const uint32 i = thread / CT_FOLD_FAST % firing.n_cells;
     const uint32 group = thread / CT_FOLD_FAST / firing.n_cells;
@@ -159,13 +161,13 @@ ct_fold_rows(const Fold &fold, const CtFoldFiring &firing)
         CtFoldRead in[side];
 #pragma unroll
         for (int k = 0; k < side; k++)
-            in[k] = *(const CtFoldRead *)(x + k * firing.in_time);
+            in[k] = fold.read(x + k * firing.in_time);
 #pragma unroll
         for (int k = 0; k < side; k++)
             ct_fold_add(fold, state, in[k], valid, t + k);
     }
     for (; t < cell.end; t++, x += firing.in_time)
-        ct_fold_add(fold, state, *(const CtFoldRead *)x, valid, t);
+        ct_fold_add(fold, state, fold.read(x), valid, t);
     ct_fold_end(fold, firing, cell, i, element, place, state);
 }
 
@@ -223,6 +225,17 @@ ct_fold_send_run(CtFoldRead *stage, uint32 first, const CtFoldRead *from, uint32
         ct_fold_send<Bytes>(&stage[ct_fold_stage_place(first + i)], from + i);
 }
 
+/* The same for elements that the fold reads, `step` bytes apart. */
+template <typename Fold>
+__device__ inline void
+ct_fold_read_run(const Fold &fold, CtFoldRead *stage, uint32 first, const uint8 *from, uint32 n,
+                 int64 step)
+{
+#pragma unroll 4
+    for (uint32 i = threadIdx.x; i < n; i += CT_FOLD_THREADS)
+        stage[ct_fold_stage_place(first + i)] = fold.read(from + i * step);
+}
+
 /* The bytes of the widest copy that divide those of a sample; those of an element if there is
  * none. */
 __device__ constexpr uint32
@@ -263,7 +276,10 @@ ct_fold_stage(const Fold &fold, const CtFoldFiring &firing, uint32 block_cells, 
             (const CtFoldRead *)((const uint8 *)firing.x + place.in + begin * firing.in_time);
         const uint32 first = g * stretch + skipped * CT_FOLD_FAST;
         const uint32 n = (uint32)(end - begin) * CT_FOLD_FAST;
-        if (wide > sizeof(CtFoldRead) && (uint64)from % wide == 0)
+        if (CT_FOLD_IS_GROUP)
+            ct_fold_read_run(fold, stage, first, (const uint8 *)from, n,
+                             firing.in_time / CT_FOLD_FAST);
+        else if (wide > sizeof(CtFoldRead) && (uint64)from % wide == 0)
             ct_fold_send_run<wide>(stage, first, from, n);
         else
             ct_fold_send_run<sizeof(CtFoldRead)>(stage, first, from, n);

@@ -80,6 +80,11 @@ typedef CT_IN CtFoldRead;
         {                                                                                          \
             name_##_start(&ct_own_settings, &ct_own_state);                                        \
         }                                                                                          \
+        __device__ CT_IN                                                                           \
+        read(const uint8 *ct_own_from) const                                                       \
+        {                                                                                          \
+            return *(const CT_IN *)ct_own_from;                                                    \
+        }                                                                                          \
         __device__ void                                                                            \
         add(CtState &ct_own_state, CT_IN ct_own_in) const                                          \
         {                                                                                          \

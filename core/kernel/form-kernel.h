@@ -9,6 +9,7 @@
 #include <cornerturn/kit/device-map-kernel.h>
 #include <cornerturn/kit/device-rows-kernel.h>
 #include <cornerturn/kit/functions-kernel.h>
+#include <cornerturn/kit/group-kernel.h>
 #include <cornerturn/kit/types-kernel.h>
 
 /* ---- elements in memory ---- */
@@ -102,68 +103,6 @@ ct_form_store(ct_y y)
 
 /* ---- groups ---- */
 
-template <typename Element, int N> struct CtGroup {
-    Element element[N];
-};
-
-template <> struct alignas(16) CtMapWord<32> {
-    uint32 x, y, z, w, a, b, c, d;
-};
-
-/* Inputs of a group are `x_stride` bytes apart, and outputs `y_stride`. */
-template <int N_X, int N_Y, int WIDTH, typename Function>
-__device__ inline void
-ct_group_units(const CtDeviceMap &map, int64 x_stride, int64 y_stride, Function function)
-{
-    typedef CtMapWord<sizeof(CT_IN) * WIDTH> InWord;
-    typedef CtMapWord<sizeof(CT_OUT) * WIDTH> OutWord;
-    CtMapUnit<CT_IN, WIDTH> from[CT_DEVICE_MAP_UNROLL][N_X];
-    CtMapPlace place[CT_DEVICE_MAP_UNROLL];
-#pragma unroll
-    for (int k = 0; k < CT_DEVICE_MAP_UNROLL; k++) {
-        const uint32 unit =
-            (blockIdx.x * CT_DEVICE_MAP_UNROLL + k) * CT_DEVICE_MAP_THREADS + threadIdx.x;
-        for (int j = 0; j < N_X; j++)
-            from[k][j].word = {};
-        place[k].n = 0;
-        if (unit >= map.n_units)
-            continue;
-        place[k] = ct_map_place(map, unit);
-        for (int j = 0; j < N_X; j++) {
-            const uint8 *in = place[k].in + j * x_stride;
-            if (place[k].n == WIDTH)
-                from[k][j].word = *(const InWord *)in;
-            else
-                for (uint32 i = 0; i < WIDTH; i++)
-                    if (i < place[k].n)
-                        from[k][j].element[i] = ((const CT_IN *)in)[i];
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < CT_DEVICE_MAP_UNROLL; k++) {
-        CtMapUnit<CT_OUT, WIDTH> to[N_Y];
-#pragma unroll
-        for (int i = 0; i < WIDTH; i++) {
-            CtGroup<CT_IN, N_X> group;
-            for (int j = 0; j < N_X; j++)
-                group.element[j] = from[k][j].element[i];
-            const CtGroup<CT_OUT, N_Y> made = function(group);
-            for (int j = 0; j < N_Y; j++)
-                to[j].element[i] = made.element[j];
-        }
-#pragma unroll
-        for (int j = 0; j < N_Y; j++) {
-            CT_OUT *out = (CT_OUT *)(place[k].out + j * y_stride);
-            if (place[k].n == WIDTH)
-                *(OutWord *)out = to[j].word;
-            else
-                for (uint32 i = 0; i < WIDTH; i++)
-                    if (i < place[k].n)
-                        out[i] = to[j].element[i];
-        }
-    }
-}
-
 /* The function on elements in memory. */
 #define CT_GROUP_FUNCTION(name_, n_x_, n_y_)                                                       \
     const auto ct_own_function = [&](const CtGroup<CT_IN, n_x_> &ct_own_from) {                    \
@@ -178,22 +117,6 @@ ct_group_units(const CtDeviceMap &map, int64 x_stride, int64 y_stride, Function 
         return ct_own_to;                                                                          \
     };
 
-template <int BYTES> struct CtIsWord {
-    static constexpr bool value = BYTES <= 32 && (BYTES & (BYTES - 1)) == 0;
-};
-
-template <typename From, typename To, typename Function>
-__device__ inline void
-ct_group_together(const CtDeviceMap &map, Function function)
-{
-    if constexpr (!CtIsWord<sizeof(From)>::value || !CtIsWord<sizeof(To)>::value)
-        return; /* the host does not launch it */
-    else if constexpr (sizeof(From) > 16 || sizeof(To) > 16)
-        ct_map_units<From, To, 1>(map, function);
-    else
-        ct_map_each<From, To>(map, function);
-}
-
 /* NAME_planes: inputs and outputs anywhere. NAME_together: those of a group are contiguous, and
  * aligned as a whole. */
 #define CT_GROUP(name_, settings_, n_x_, n_y_)                                                     \
@@ -201,15 +124,9 @@ ct_group_together(const CtDeviceMap &map, Function function)
         const CtDeviceMap ct_own_map, const settings_ ct_own_settings, int64 ct_own_x_stride,      \
         int64 ct_own_y_stride)                                                                     \
     {                                                                                              \
-        constexpr int ct_own_width =                                                               \
-            16 / (sizeof(CT_IN) > sizeof(CT_OUT) ? sizeof(CT_IN) : sizeof(CT_OUT));                \
         CT_GROUP_FUNCTION(name_, n_x_, n_y_)                                                       \
-        if (ct_own_width > 1 && ct_own_map.width == 1)                                             \
-            ct_group_units<n_x_, n_y_, 1>(ct_own_map, ct_own_x_stride, ct_own_y_stride,            \
-                                          ct_own_function);                                        \
-        else                                                                                       \
-            ct_group_units<n_x_, n_y_, ct_own_width>(ct_own_map, ct_own_x_stride, ct_own_y_stride, \
-                                                     ct_own_function);                             \
+        ct_group_planes<CT_IN, CT_OUT, n_x_, n_y_>(ct_own_map, ct_own_x_stride, ct_own_y_stride,   \
+                                                   ct_own_function);                               \
     }                                                                                              \
     extern "C" __global__ void CT_FORM_BOUNDS name_##_together(                                    \
         const CtDeviceMap ct_own_map, const settings_ ct_own_settings, int64, int64)               \

@@ -53,6 +53,11 @@ typedef uint32 ct_u32;
 typedef float ct_f32;
 typedef double ct_f64;
 
+/* Elements that a function takes or makes together. */
+template <typename Element, int N> struct CtGroup {
+    Element element[N];
+};
+
 /* Makes the compiler keep a number in a register instead of computing it again at each use. */
 __device__ inline void
 ct_keep(int &value)

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Variants with stages attached behind them: on a device the variant itself, with an epilogue; on
- * the processor a chain. */
+/* Variants with stages attached to them: on a device the variant itself, with an epilogue, a
+ * prologue or both; on the processor a chain. */
 #include "epilogue-private.h"
-#include "fold-across.h"
 
 #include <string.h>
-
-/* The most bytes of input of a hop that is folded: rings on a device have room for several. */
-#define MOST_HOP_BYTES 0x1p26
 
 /* The variant itself, prepared with an epilogue. */
 typedef struct {
     gpointer state;
-    CtEpilogue *epilogue;
+    CtEpilogue *epilogue; /* NULL: nothing is attached behind it */
+    CtPrologue *prologue; /* NULL: nothing is attached in front of it */
 } Prepared;
 
 typedef struct {
@@ -33,6 +30,7 @@ clear(const CtVariant *engine, Prepared *prepared)
     if (prepared->state && engine->finish)
         engine->finish(prepared->state);
     ct_epilogue_free(prepared->epilogue);
+    ct_epilogue_free(prepared->prologue);
 }
 
 static void
@@ -47,24 +45,62 @@ finish(gpointer state)
 }
 
 static gboolean
+make_epilogue(const CtAttachment *of, const CtPrepare *prepare, gboolean checks, Prepared *prepared,
+              GError **error)
+{
+    const guint n_inner = of->n_before + of->n_own;
+    const CtNode *attached = &prepare->nodes[n_inner];
+    guint n_counters = 0;
+    if (n_inner == prepare->n_nodes)
+        return TRUE;
+    for (guint k = 0; k < n_inner; k++)
+        if (prepare->nodes[k].stage->counters)
+            n_counters += g_strv_length((char **)prepare->nodes[k].stage->counters);
+    const CtEpilogueSpec spec = {
+        .forms = of->forms + of->n_before,
+        .nodes = attached,
+        .n_nodes = of->n_attached - of->n_before,
+        .given = of->n_own == 0 ? ct_layout_type(&prepare->inputs[0].layout)
+                                : attached[0].inputs[0].type,
+        .n_counters = n_counters,
+        .checks = checks,
+        .folds = of->folds,
+        .in = &prepare->inputs[0],
+        .out = &prepare->outputs[0],
+    };
+    prepared->epilogue = ct_epilogue_new(&spec, prepare->device, error);
+    return prepared->epilogue != NULL;
+}
+
+static gboolean
+make_prologue(const CtAttachment *of, const CtPrepare *prepare, Prepared *prepared, GError **error)
+{
+    const CtEpilogueSpec spec = {
+        .forms = of->forms,
+        .nodes = prepare->nodes,
+        .n_nodes = of->n_before,
+        .given = ct_layout_type(&prepare->inputs[0].layout),
+        .is_prologue = TRUE,
+        .in = &prepare->inputs[0],
+    };
+    if (of->n_before > 0)
+        prepared->prologue = ct_epilogue_new(&spec, prepare->device, error);
+    return of->n_before == 0 || prepared->prologue;
+}
+
+static gboolean
 prepare_one(const CtAttachment *of, CtPrepare *prepare, gboolean checks, Prepared *prepared,
             GError **error)
 {
-    const CtNode *attached = &prepare->nodes[of->n_own];
-    guint n_counters = 0;
-    for (guint k = 0; k < of->n_own; k++)
-        if (prepare->nodes[k].stage->counters)
-            n_counters += g_strv_length((char **)prepare->nodes[k].stage->counters);
-    prepared->epilogue = ct_epilogue_new(
-        of->forms, attached, of->n_attached,
-        of->n_own == 0 ? ct_layout_type(&prepare->inputs[0].layout) : attached[0].inputs[0].type,
-        n_counters, checks, of->folds, prepare->device, &prepare->outputs[0], error);
-    if (!prepared->epilogue)
+    if (!make_epilogue(of, prepare, checks, prepared, error) ||
+        !make_prologue(of, prepare, prepared, error))
         return FALSE;
     CtPrepare own = *prepare;
     own.variant = of->base;
+    own.nodes += of->n_before;
     own.n_nodes = of->n_own;
     own.epilogue = prepared->epilogue;
+    own.prologue = prepared->prologue;
     const gboolean good = of->engine->prepare(&own, &prepared->state, error);
     prepare->scratch_bytes = own.scratch_bytes;
     prepare->upload_bytes = own.upload_bytes;
@@ -157,9 +193,16 @@ prepare_fold(CtPrepare *prepare, gpointer *state, GError **error)
     const CtAttachment *of = prepare->variant->form;
     const guint last = of->n_attached - 1;
     CtPrepare own = *prepare;
-    own.epilogue = ct_epilogue_new(of->forms, prepare->nodes, of->n_attached,
-                                   ct_layout_type(&prepare->inputs[0].layout), 0, FALSE, TRUE,
-                                   prepare->device, &prepare->outputs[0], error);
+    const CtEpilogueSpec spec = {
+        .forms = of->forms,
+        .nodes = prepare->nodes,
+        .n_nodes = of->n_attached,
+        .given = ct_layout_type(&prepare->inputs[0].layout),
+        .folds = TRUE,
+        .in = &prepare->inputs[0],
+        .out = &prepare->outputs[0],
+    };
+    own.epilogue = ct_epilogue_new(&spec, prepare->device, error);
     if (!own.epilogue)
         return FALSE;
     own.variant = of->engine;
@@ -186,6 +229,20 @@ is_attachment(const CtVariant *variant)
     return variant->prepare == prepare || variant->prepare == prepare_fold || is_chain(variant);
 }
 
+/* Whether the variant, for a device, is one of maps or groups, or a chain of such. */
+static gboolean
+is_device_map(const CtVariant *variant)
+{
+    return variant->flags & CT_VARIANT_ATTACHABLE && !variant->advance;
+}
+
+/* Whether the form is a kernel that may have the maps of the base in front of it. */
+static gboolean
+precedes_kernel(const CtVariant *base, const CtVariant *form)
+{
+    return is_device_map(base) && form->flags & CT_VARIANT_PROLOGUE;
+}
+
 /* The row of the base with the types of the attached stage's output: "ci8[time] -> cf32[time]" and
  * "ci4|ci8{...}" give "ci8[time] -> ci4|ci8[time]". A second output is as its port says.
  * Allocated. */
@@ -199,18 +256,33 @@ attach_row(const char *row, const CtPort *ports)
                            ports[1].name ? ports[1].layout : "");
 }
 
+/* The row of a kernel with the types of the input of the maps before it, whose row is given:
+ * "cf32[time] -> f32[time]" and "ci4|ci8{...} -> …" give "ci4|ci8[time] -> f32[time]". Allocated.
+ */
+static char *
+precede_row(const char *row, const char *before)
+{
+    return g_strdup_printf("%.*s%s", (int)strcspn(before, "[{"), before, row + strcspn(row, "[{"));
+}
+
 /* Chains have no blocks, and leave transposes to others: rows with a ':' are not theirs. */
 static CtRow *
-attach_rows(const CtVariant *base, const CtPort *ports)
+attach_rows(const CtVariant *base, const CtVariant *form, const CtPort *ports)
 {
+    const gboolean precedes = precedes_kernel(base, form);
+    const CtRow *rows = precedes ? form->rows : base->rows;
     guint n = 0, n_kept = 0;
-    while (base->rows[n].layouts)
+    while (rows[n].layouts)
         n++;
     CtRow *own = g_new0(CtRow, n + 1);
     for (guint i = 0; i < n; i++) {
-        const CtRow *row = &base->rows[i];
+        const CtRow *row = &rows[i];
+        char *layouts = precedes ? precede_row(row->layouts, base->rows[0].layouts)
+                                 : attach_row(row->layouts, ports);
         if (base->backend != CT_CPU || !strchr(row->layouts, ':'))
-            own[n_kept++] = (CtRow){attach_row(row->layouts, ports), row->efficiency};
+            own[n_kept++] = (CtRow){layouts, row->efficiency};
+        else
+            g_free(layouts);
     }
     return own;
 }
@@ -233,13 +305,6 @@ can_fold(const CtVariant *base, const CtVariant *form)
     return form->flags & CT_VARIANT_FOLD && base->folds;
 }
 
-/* Whether the variant, for a device, is one of maps, or a chain of such. */
-static gboolean
-is_device_map(const CtVariant *variant)
-{
-    return variant->flags & CT_VARIANT_ATTACHABLE && !variant->advance;
-}
-
 /* Whether the form is a fold whose kernel may have the maps of the base. */
 static gboolean
 ends_chain(const CtVariant *base, const CtVariant *form)
@@ -253,24 +318,24 @@ is_attachable(const CtVariant *base, const CtVariant *form)
 {
     if (base->flags & CT_VARIANT_EPILOGUE || is_device_map(base))
         return form->backend == base->backend && !form->covers[1] &&
-               (is_device_map(form) || can_fold(base, form) || ends_chain(base, form));
+               (is_device_map(form) || can_fold(base, form) || ends_chain(base, form) ||
+                precedes_kernel(base, form));
     return (is_chain(base) || ct_chain_takes(base)) && ct_chain_takes(form) &&
            form->isa == base->isa;
 }
 
-/* Makes the variant run with the stages attached; nothing is behind a fold. `ends`: the fold's own
- * functions run it. */
+/* Makes the variant run with the stages attached; nothing is behind a fold. */
 static void
-set_functions(CtAttachment *self, gboolean ends)
+set_functions(CtAttachment *self)
 {
     CtVariant *variant = &self->variant;
     const gboolean on_host = self->base->backend == CT_CPU;
     const guint64 behind = CT_VARIANT_EPILOGUE | CT_VARIANT_ATTACHABLE | CT_VARIANT_FOLD;
-    *variant = ends ? *self->engine : *self->base;
-    if (ends || self->folds)
+    *variant = self->ends ? *self->engine : *self->base;
+    if (self->ends || self->folds)
         variant->flags &= ~behind;
-    variant->prepare = on_host ? ct_chain_prepare : ends ? prepare_fold : prepare;
-    if (ends)
+    variant->prepare = on_host ? ct_chain_prepare : self->ends ? prepare_fold : prepare;
+    if (self->ends)
         return;
     variant->advance = self->folds ? advance_fold : self->base->advance ? advance : NULL;
     variant->work = on_host ? ct_chain_work : work;
@@ -284,21 +349,27 @@ ct_epilogue_variant_takes(const CtVariant *base)
            ct_chain_takes(base);
 }
 
-/* Sets what is attached: behind a map on a device also the map itself. */
+/* Sets what is attached: behind a map on a device also the map itself; before a kernel, all maps of
+ * the base. */
 static void
 set_attached(CtAttachment *self, const CtVariant *base, const CtVariant *form)
 {
     const CtAttachment *before = is_attachment(base) ? base->form : NULL;
+    const gboolean precedes = precedes_kernel(base, form);
+    const guint n = g_strv_length((char **)base->covers) + 1;
+    self->base = precedes ? form : ct_epilogue_variant_base(base);
     const gboolean moves = is_device_map(self->base);
     self->engine = ends_chain(base, form) ? form : moves ? &ct_chain_device : self->base;
+    self->n_before = precedes ? n - 1 : before ? before->n_before : 0;
     self->n_own = moves ? 0 : g_strv_length((char **)self->base->covers);
-    self->n_attached = g_strv_length((char **)base->covers) + 1 - self->n_own;
+    self->n_attached = n - self->n_own;
     self->attached = g_new0(const CtVariant *, self->n_attached);
     self->forms = g_new0(const CtForm *, self->n_attached);
     self->attached[0] = base;
     for (guint k = 0; before && k < before->n_attached; k++)
         self->attached[k] = before->attached[k];
-    self->attached[self->n_attached - 1] = form;
+    if (!precedes)
+        self->attached[self->n_attached - 1] = form;
     for (guint k = 0; k < self->n_attached; k++)
         self->forms[k] = self->attached[k]->form;
 }
@@ -311,15 +382,15 @@ ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form, const CtSt
         return NULL;
     CtAttachment *self = g_new0(CtAttachment, 1);
     const guint n = g_strv_length((char **)base->covers);
-    self->base = ct_epilogue_variant_base(base);
     set_attached(self, base, form);
     self->folds = folds;
+    self->ends = ends_chain(base, form);
     self->covers = g_new0(const char *, n + 2);
     for (guint k = 0; k < n; k++)
         self->covers[k] = base->covers[k];
     self->covers[n] = stage->name;
-    self->rows = attach_rows(base, stage->outputs);
-    set_functions(self, ends_chain(base, form));
+    self->rows = attach_rows(base, form, stage->outputs);
+    set_functions(self);
     self->variant.covers = self->covers;
     self->variant.rows = self->rows;
     self->variant.form = self;
@@ -356,84 +427,14 @@ ct_epilogue_variant_member(const CtVariant *variant, guint k)
     return k == 0 ? self->base : self->attached[k - 1];
 }
 
+guint
+ct_epilogue_variant_n_before(const CtVariant *variant)
+{
+    return is_attachment(variant) ? ((const CtAttachment *)variant->form)->n_before : 0;
+}
+
 gboolean
 ct_epilogue_variant_folds(const CtVariant *variant)
 {
     return is_attachment(variant) && ((const CtAttachment *)variant->form)->folds;
-}
-
-/* Whether the input is not connected, or is static and one block is in effect for the whole
- * stream. Later blocks would take effect in the middle of a sum. */
-static gboolean
-is_constant(const CtNode *node, guint port)
-{
-    const CtStream *stream = &node->inputs[port];
-    if (stream->type == CT_TYPE_NONE)
-        return TRUE;
-    const gint time = ct_stream_axis(stream, "time");
-    return node->stage->inputs[port].flags & CT_PORT_STATIC &&
-           (time < 0 || stream->axes[time].length == 1);
-}
-
-/* Whether the last node sums along time, from the first sample on, whole windows of one stream,
- * while nothing else changes; and whether the samples of a sum, which are all in one firing, are
- * not too many for that. */
-static gboolean
-fits_fold(const CtAttachment *self, const CtNode *nodes)
-{
-    const guint n_windows = self->n_own + self->n_attached - 1;
-    const CtFootprint *sum = &nodes[n_windows].footprint;
-    const CtStream *in = &nodes[0].inputs[0];
-    gdouble bytes =
-        (gdouble)ct_stream_width(in) * (gdouble)ct_type_info(in->type)->bytes * (gdouble)sum->hop;
-    gboolean fits = sum->kind == CT_FOOTPRINT_SUM && sum->offset == 0;
-    for (guint k = 0; k < n_windows; k++) {
-        const CtFootprint *windows = &nodes[k].footprint;
-        fits &= windows->kind == CT_FOOTPRINT_WINDOW;
-        bytes *= (gdouble)windows->hop;
-    }
-    for (guint i = 1; i < nodes[0].n_inputs; i++)
-        fits &= is_constant(&nodes[0], i);
-    const gsize state_bytes = ct_epilogue_state_bytes(
-        self->forms[self->n_attached - 1], &nodes[n_windows], nodes[n_windows - 1].outputs[0].type);
-    return fits && state_bytes > 0 && bytes <= MOST_HOP_BYTES &&
-           self->base->folds(nodes, sum->hop, state_bytes);
-}
-
-static gboolean
-has_live_parameters(const CtStage *stage)
-{
-    gboolean has = FALSE;
-    for (const CtParam *param = stage->params; param && param->name; param++)
-        has |= (param->flags & CT_PARAM_LIVE) != 0;
-    return has;
-}
-
-/* Whether the kernel of the fold at the end can have the maps before it, which have no tables. A
- * change of parameters would begin with another state, without the sum so far. */
-static gboolean
-fits_chain(const CtAttachment *self, const CtNode *nodes)
-{
-    const guint last = self->n_attached - 1;
-    const CtNode *sum = &nodes[last];
-    gboolean fits = !ct_fold_axis(self->engine->form, sum) &&
-                    ct_epilogue_state_bytes(self->forms[last], sum, sum->inputs[0].type) > 0;
-    for (guint k = 0; k < last; k++)
-        fits &= !nodes[k].stage->counters && !has_live_parameters(nodes[k].stage);
-    return fits;
-}
-
-gboolean
-ct_epilogue_variant_fits(const CtVariant *variant, const CtNode *nodes)
-{
-    const CtAttachment *self = variant->form;
-    if (is_chain(variant))
-        return ct_chain_fits(self, nodes);
-    const gboolean ends = variant->prepare == prepare_fold;
-    for (guint k = 0; k + (self->folds || ends ? 1 : 0) < self->n_attached; k++) {
-        const CtNode *node = &nodes[self->n_own + k];
-        if (!ct_epilogue_takes(self->forms[k], node, node->inputs[0].type, !ends))
-            return FALSE;
-    }
-    return ends ? fits_chain(self, nodes) : !self->folds || fits_fold(self, nodes);
 }

@@ -1,302 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Epilogues: the header that passes elements through the kernels of attached stages, and its
- * argument. */
+/* Epilogues and prologues: the stages that elements go through behind or in front of a kernel, and
+ * the argument of the kernel for them. */
 #include "epilogue-private.h"
 #include "fold-private.h"
 
-#include <cornerturn/kit/epilogue-struct.h>
 #include <string.h>
 
-/* The members of the argument begin at multiples of it. */
-enum { ALIGNMENT = 16 };
 /* Uploads are rounded up to this. */
 enum { UPLOAD_ALIGNMENT = 256 };
 
-typedef struct {
-    CtFormState form;
-    gsize settings; /* the offset of its settings in the argument, and of the address of its counter
-                     */
-    gsize counter;
-    guint n_before; /* counters of stages before it */
-    gpointer table; /* on the device; its address comes behind that of the counter */
-} Attached;
-
-typedef struct {
-    CtEpilogue epilogue; /* its text and its headers are owned */
-    CtDevice *device;
-    guint n;
-    Attached *attached; /* [n] */
-    guint8 *argument;   /* begins with the address of the validity, if it `checks` */
-    gsize index;        /* the offset of that of elements in the argument, if a stage has a table */
-    gboolean minds;     /* a stage counts or folds */
-    CtFolded folded;    /* by the next firing */
-    CtLayout order;     /* of the elements of a sample: that of the output */
-    /* Steps of the output's axes, in the order of its layout, in its packed validity, but for the
-     * factor of lanes, the number of samples, and in tables. The validity's of time is negative. */
-    gint64 validity_steps[CT_MAX_AXES], element_steps[CT_MAX_AXES];
-} Own;
-
 /* ---- the stages ---- */
 
-static gboolean
-has_table(const CtFormState *form)
-{
-    return form->kernel && form->kernel->kind == CT_FORM_TABLE;
-}
-
-/* Chooses the kernel of a node; there may be none, for a conversion. */
-static gboolean
-choose(CtFormState *form, const CtForm *of, const CtNode *node, CtType made, gboolean folds,
-       GError **error)
+gboolean
+ct_epilogue_choose(CtFormState *form, const CtForm *of, const CtNode *node, CtType given,
+                   guint kinds, GError **error)
 {
     form->form = of;
-    form->boxes.in_type = made;
+    form->boxes.in_type = given;
     form->boxes.out_type = node->outputs[0].type;
-    const guint kinds = folds ? CT_FORM_FOLDS : 1u << CT_FORM_MAP | 1u << CT_FORM_TABLE;
     return ct_form_choose(of, node, &form->choice, error) &&
            ct_form_check(of, &form->choice, error) &&
-           ((!form->choice.kernel && !folds) ||
+           ((!form->choice.kernel && kinds != CT_FORM_FOLDS) ||
             ct_form_bind(form, CT_ISA_BASELINE, kinds, error)) &&
-           (!has_table(form) ||
+           (!ct_epilogue_is(form, CT_FORM_TABLE) ||
             ct_form_check_own_table(form, &node->inputs[0], &node->outputs[0], error));
-}
-
-gboolean
-ct_epilogue_takes(const CtForm *form, const CtNode *node, CtType made, gboolean tables)
-{
-    CtFormState state = {0};
-    for (guint i = 1; i < node->n_inputs; i++)
-        if (node->inputs[i].type != CT_TYPE_NONE)
-            return FALSE;
-    const gboolean good =
-        choose(&state, form, node, made, FALSE, NULL) && (tables || !has_table(&state));
-    ct_form_clear(&state);
-    return good;
 }
 
 gsize
 ct_epilogue_state_bytes(const CtForm *form, const CtNode *node, CtType made)
 {
     CtFormState state = {0};
-    const gboolean good = choose(&state, form, node, made, TRUE, NULL);
+    const gboolean good = ct_epilogue_choose(&state, form, node, made, CT_FORM_FOLDS, NULL);
     const gsize bytes = good ? state.kernel->fold->state_bytes : 0;
     ct_form_clear(&state);
     return bytes;
 }
 
+static gboolean
+is_alone(const CtStream *with, const CtStream *without, const char *axis)
+{
+    return ct_stream_axis(with, axis) >= 0 && ct_stream_axis(without, axis) < 0;
+}
+
+gboolean
+ct_epilogue_fits_group(const CtFormState *form, const CtNode *node)
+{
+    const CtStream *in = &node->inputs[0], *out = &node->outputs[0];
+    const char *x = form->choice.group_in, *y = form->choice.group_out;
+    return x && y && ct_stream_length(in, x) == form->kernel->n_x &&
+           ct_stream_length(out, y) == form->kernel->n_y &&
+           (g_str_equal(x, y) || (is_alone(in, out, x) && is_alone(out, in, y)));
+}
+
 /* ---- the text ---- */
 
-/* Defines what the file of kernels is compiled with, and includes it. */
-static void
-add_kernels(GString *text, const CtFormState *form, guint k)
-{
-    g_autoptr(GPtrArray) defines = ct_form_defines(form, CT_DEVICE_MAP_THREADS, 1);
-    for (guint i = 0; i < defines->len; i++) {
-        g_auto(GStrv) parts = g_strsplit(defines->pdata[i], "=", 2);
-        g_string_append_printf(text, "#define %s %s\n", parts[0], parts[1] ? parts[1] : "1");
-    }
-    g_string_append_printf(text,
-                           "namespace ct_epilogue_%u {\n"
-                           "#include <cornerturn/kit/types-kernel.h>\n"
-                           "#include \"%s/%s\"\n"
-                           "}\n",
-                           k, form->form->plugin, form->kernel->file);
-    for (guint i = 0; i < defines->len; i++)
-        g_string_append_printf(text, "#undef %.*s\n", (int)strcspn(defines->pdata[i], "="),
-                               (const char *)defines->pdata[i]);
-}
-
-/* The struct that the kernel gets. */
-static void
-add_settings(GString *text, const Own *self)
-{
-    g_string_append(text, "struct CtEpilogueSettings {\n");
-    if (self->epilogue.checks)
-        g_string_append(text, "const CtEpilogueValidity *validity;\n");
-    if (self->epilogue.has_tables)
-        g_string_append_printf(text, "alignas(%d) CtEpilogueIndex index;\n", ALIGNMENT);
-    for (guint k = 0; k < self->n; k++)
-        if (self->attached[k].form.kernel)
-            g_string_append_printf(text, "alignas(%d) ct_epilogue_%u::%s_epilogue stage%u;\n",
-                                   ALIGNMENT, k, self->attached[k].form.kernel->name, k);
-    g_string_append(text, "};\n");
-}
-
-/* The number of maps and conversions: a fold comes last. */
-static guint
-count_maps(const Own *self)
-{
-    return self->epilogue.hop > 0 ? self->n - 1 : self->n;
-}
-
-/* The statements that make element x1 of x0, x2 of x1, and so on. */
-static void
-add_statements(GString *text, const Own *self)
-{
-    g_string_append_printf(text, "[[maybe_unused]] uint32 now[%u] = {};\n", self->n);
-    for (guint k = 0; k < count_maps(self); k++) {
-        const CtFormState *form = &self->attached[k].form;
-        const char *type = ct_kernel_type((gint)form->boxes.out_type);
-        if (form->kernel)
-            g_string_append_printf(text,
-                                   "const auto x%u = settings.stage%u.make<%s>(x%u, now[%u]%s);\n",
-                                   k + 1, k, type, k, k, has_table(form) ? ", at" : "");
-        else
-            g_string_append_printf(
-                text, "const auto x%u = ct_convert<%s>(ct_epilogue_made(x%u));\n", k + 1, type, k);
-    }
-}
-
-/* Adds up what the stages count of an element. */
-static void
-add_counts(GString *text, const Own *self)
-{
-    for (guint k = 0; k < self->n; k++)
-        if (self->attached[k].form.kernel && self->attached[k].form.kernel->n_counters > 0)
-            g_string_append_printf(text, "counts[%u] += now[%u];\n", k, k);
-}
-
-/* Numbers of elements, where tables have entries for them. */
-static void
-add_elements(GString *text, const Own *self)
-{
-    g_string_append_printf(
-        text,
-        "typedef %s Element;\n"
-        "__device__ __forceinline__ Element element([[maybe_unused]] const void *to) const\n"
-        "{\nreturn %s;\n}\n",
-        self->epilogue.has_tables ? "uint32" : "CtNoElement",
-        self->epilogue.has_tables ? "(uint32)ct_epilogue_index(settings.index, to)" : "{}");
-}
-
-/* Making elements as they are stored, and storing them. */
-static void
-add_store(GString *text, const Own *self, const char *stored)
-{
-    g_string_append_printf(text,
-                           "template <typename Made>\n"
-                           "__device__ __forceinline__ %s\n"
-                           "make([[maybe_unused]] const void *to, Made x0,\n"
-                           "[[maybe_unused]] Element at)\n"
-                           "{\n",
-                           stored);
-    add_statements(text, self);
-    if (self->epilogue.checks)
-        g_string_append_printf(
-            text, "if (!ct_epilogue_is_valid(settings.validity, to)) return x%u;\n", self->n);
-    add_counts(text, self);
-    g_string_append_printf(
-        text,
-        "return x%u;\n"
-        "}\n"
-        "template <typename Made>\n"
-        "__device__ __forceinline__ %s make(const void *to, Made made)\n"
-        "{\nreturn make(to, made, element(to));\n}\n"
-        "template <typename Made>\n"
-        "__device__ __forceinline__ void store(void *to, Made made, Element at)\n"
-        "{\n*(%s *)to = make(to, made, at);\n}\n"
-        "template <typename Made>\n"
-        "__device__ __forceinline__ void store(void *to, Made made)\n"
-        "{\nstore(to, made, element(to));\n}\n",
-        self->n, stored, stored);
-}
-
-/* The lanes of a fold. If the epilogue checks, they know which samples of a hop are valid. */
-static void
-add_lanes(GString *text, const Own *self)
-{
-    static const char checking[] = "struct Lane { const uint8 *valid; };\n"
-                                   "__device__ __forceinline__ Lane lane(const void *to) const\n"
-                                   "{\n"
-                                   "const int64 at =\n"
-                                   "ct_epilogue_index(settings.validity->index, to);\n"
-                                   "return {settings.validity->validity + at * CT_EPILOGUE_HOP};\n"
-                                   "}\n";
-    static const char plain[] = "struct Lane {};\n"
-                                "__device__ __forceinline__ Lane lane(const void *) const\n"
-                                "{\nreturn {};\n}\n";
-    g_string_append(text, self->epilogue.checks ? checking : plain);
-}
-
-/* Folding elements. */
-static void
-add_fold(GString *text, const Own *self, const char *stored)
-{
-    const guint last = self->n - 1;
-    add_lanes(text, self);
-    g_string_append_printf(
-        text,
-        "typedef ct_epilogue_%u::%s_epilogue::State State;\n"
-        "__device__ __forceinline__ void start(State &state) const\n"
-        "{\nsettings.stage%u.start(state);\n}\n"
-        "__device__ __forceinline__ void merge(State &state, const State &other) const\n"
-        "{\nsettings.stage%u.merge(state, other);\n}\n"
-        "template <typename Made>\n"
-        "__device__ __forceinline__ void\n"
-        "add(State &state, const Lane &lane, [[maybe_unused]] Element at, int32 t, Made x0)\n"
-        "{\n%s",
-        last, self->attached[last].form.kernel->name, last, last,
-        self->epilogue.checks ? "if (!lane.valid[t]) return;\n" : "");
-    add_statements(text, self);
-    g_string_append_printf(text, "settings.stage%u.add(state, x%u);\n", last, last);
-    add_counts(text, self);
-    g_string_append_printf(text,
-                           "}\n"
-                           "__device__ __forceinline__ void\n"
-                           "give(void *to, const State &state, uint32 n) const\n"
-                           "{\n"
-                           "%s"
-                           "*(%s *)to = settings.stage%u.give<%s>(state, n);\n"
-                           "}\n",
-                           self->epilogue.checks
-                               ? "n = settings.validity->counts[ct_epilogue_index("
-                                 "settings.validity->index, to)];\n"
-                               : "",
-                           stored, last, stored);
-}
-
-static char *
-write_text(const Own *self)
-{
-    GString *text = g_string_new("#pragma once\n"
-                                 "#define CT_EPILOGUE_FILE\n"
-                                 "#include <cornerturn/kit/kernel.h>\n");
-    for (guint k = 0; k < self->n; k++)
-        if (self->attached[k].form.kernel)
-            add_kernels(text, &self->attached[k].form, k);
-    if (self->epilogue.hop > 0)
-        g_string_append_printf(text,
-                               "#define CT_EPILOGUE_FOLDS\n"
-                               "#define CT_EPILOGUE_HOP %" G_GINT64_FORMAT "LL\n",
-                               self->epilogue.hop);
-    add_settings(text, self);
-    const char *stored = ct_kernel_type((gint)self->attached[self->n - 1].form.boxes.out_type);
-    g_string_append_printf(text,
-                           "template <typename Made> using CtStored = %s;\n"
-                           "struct CtEpilogue {\n"
-                           "const CtEpilogueSettings &settings;\n"
-                           "uint32 counts[%u];\n"
-                           "__device__ explicit CtEpilogue(const CtEpilogueSettings &own)\n"
-                           ": settings(own), counts{} {}\n",
-                           stored, self->n);
-    add_elements(text, self);
-    (self->epilogue.hop > 0 ? add_fold : add_store)(text, self, stored);
-    g_string_append(text, "__device__ void end()\n{\n");
-    for (guint k = 0; k < self->n; k++)
-        if (self->attached[k].form.kernel && self->attached[k].form.kernel->n_counters > 0)
-            g_string_append_printf(
-                text, "ct_epilogue_count(settings.stage%u.ct_own_counter, counts[%u]);\n", k, k);
-    g_string_append(text, "}\n};\n");
-    return g_string_free(text, FALSE);
-}
-
 static char **
-list_headers(const Own *self)
+list_headers(const CtEpilogueState *self)
 {
     g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
     g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (guint k = 0; k < self->n; k++) {
-        const CtFormState *form = &self->attached[k].form;
+        const CtFormState *form = &self->stages[k].form;
         if (!form->kernel)
             continue;
         char *header =
@@ -316,44 +80,47 @@ round_up(gsize bytes, gsize to)
     return (bytes + to - 1) / to * to;
 }
 
-/* Lays out the argument as add_settings() does, and writes the settings. */
+/* Lays out the argument as ct_epilogue_write() does, and writes the settings. */
 static void
-lay_out(Own *self)
+lay_out(CtEpilogueState *self)
 {
-    self->index = self->epilogue.checks ? ALIGNMENT : 0;
-    gsize bytes = self->index;
+    self->index = self->epilogue.checks ? CT_EPILOGUE_ALIGNMENT : 0;
+    self->strides = self->index;
     if (self->epilogue.has_tables)
-        bytes += round_up(sizeof(CtEpilogueIndex), ALIGNMENT);
+        self->strides += round_up(sizeof(CtEpilogueIndex), CT_EPILOGUE_ALIGNMENT);
+    gsize bytes = self->strides;
+    if (ct_epilogue_group(&self->epilogue))
+        bytes += round_up(2 * sizeof(gint64), CT_EPILOGUE_ALIGNMENT);
     for (guint k = 0; k < self->n; k++) {
-        Attached *attached = &self->attached[k];
-        if (!attached->form.kernel)
+        CtEpilogueStage *stage = &self->stages[k];
+        if (!stage->form.kernel)
             continue;
-        attached->settings = bytes;
-        attached->counter = bytes + round_up(attached->form.choice.settings_bytes, sizeof(guint64));
-        bytes = attached->counter + sizeof(guint64);
-        bytes = round_up(bytes + (attached->table ? sizeof(gpointer) : 0), ALIGNMENT);
+        stage->settings = bytes;
+        stage->counter = bytes + round_up(stage->form.choice.settings_bytes, sizeof(guint64));
+        bytes = stage->counter + sizeof(guint64);
+        bytes = round_up(bytes + (stage->table ? sizeof(gpointer) : 0), CT_EPILOGUE_ALIGNMENT);
     }
-    self->argument = g_malloc0(MAX(bytes, ALIGNMENT));
+    self->argument = g_malloc0(MAX(bytes, CT_EPILOGUE_ALIGNMENT));
     for (guint k = 0; k < self->n; k++) {
-        const Attached *attached = &self->attached[k];
-        if (!attached->form.kernel)
+        const CtEpilogueStage *stage = &self->stages[k];
+        if (!stage->form.kernel)
             continue;
-        memcpy(self->argument + attached->settings, attached->form.choice.settings.bytes,
-               attached->form.choice.settings_bytes);
-        if (attached->table)
-            memcpy(self->argument + attached->counter + sizeof(guint64), &attached->table,
-                   sizeof attached->table);
+        memcpy(self->argument + stage->settings, stage->form.choice.settings.bytes,
+               stage->form.choice.settings_bytes);
+        if (stage->table)
+            memcpy(self->argument + stage->counter + sizeof(guint64), &stage->table,
+                   sizeof stage->table);
     }
 }
 
-/* The order of the elements of a sample. */
+/* The order of the elements of a sample; groups along one of the axes count as one. */
 static void
-find_order(Own *self, const CtBinding *out)
+find_order(CtEpilogueState *self, const CtBinding *port)
 {
-    for (guint a = 0; a < out->layout.n_axes; a++) {
-        const CtLayoutAxis *axis = &out->layout.axes[a];
-        if (axis->count == 0 && axis->name != ct_axis_name("time") &&
-            ct_stream_axis(out->stream, axis->name) >= 0)
+    for (guint a = 0; a < port->layout.n_axes; a++) {
+        const CtLayoutAxis *axis = &port->layout.axes[a];
+        if (axis->count == 0 && axis->name != ct_axis_name("time") && (gint)a != self->group.out &&
+            ct_stream_axis(port->stream, axis->name) >= 0)
             self->order.axes[self->order.n_axes++] = *axis;
     }
 }
@@ -370,46 +137,46 @@ element_step(const CtLayout *order, const CtStream *stream, const char *name)
 }
 
 static void
-find_steps(Own *self, const CtBinding *out)
+find_steps(CtEpilogueState *self, const CtBinding *port)
 {
-    const CtLayout *layout = &out->layout;
-    find_order(self, out);
+    const CtLayout *layout = &port->layout;
+    find_order(self, port);
     for (guint a = 0; a < layout->n_axes; a++) {
         const char *name = layout->axes[a].name;
         const gint inner = ct_layout_block_axis(layout, name);
         const gint64 count = inner >= 0 && inner != (gint)a ? layout->axes[inner].count : 1;
         const gboolean is_time = name == ct_axis_name("time");
-        self->validity_steps[a] = count * (is_time ? -1 : ct_stream_lane_step(out->stream, name));
-        self->element_steps[a] = count * element_step(&self->order, out->stream, name);
+        self->validity_steps[a] = count * (is_time ? -1 : ct_stream_lane_step(port->stream, name));
+        self->element_steps[a] = count * element_step(&self->order, port->stream, name);
     }
 }
 
-/* Sends the tables, with an entry for each element of a sample. */
+/* Sends the table of stage k, with an entry for each element of a sample; the elements of a group
+ * are neighbours. */
 static gboolean
-send_tables(Own *self, const CtBinding *out, GError **error)
+send_table(CtEpilogueState *self, guint k, const CtStream *stream, GError **error)
 {
-    const CtBinding elements = {.stream = out->stream, .layout = self->order};
+    CtEpilogueStage *stage = &self->stages[k];
+    CtBinding elements = {.stream = stream, .layout = self->order};
     const CtPrepare prepare = {.inputs = &elements};
-    for (guint k = 0; k < self->n; k++) {
-        Attached *attached = &self->attached[k];
-        gint64 n;
-        if (!has_table(&attached->form))
-            continue;
-        g_autofree guint8 *entries = ct_form_expand(&attached->form, &prepare, 1, &n, error);
-        const gsize bytes = (gsize)ct_type_info(attached->form.kernel->w)->bytes;
-        if (entries)
-            attached->table = ct_device_alloc(self->device, (gsize)n * bytes,
-                                              attached->form.choice.kernel, error);
-        if (!attached->table ||
-            !ct_device_upload(self->device, attached->table, entries, (gsize)n * bytes, error))
-            return FALSE;
+    gint64 n;
+    if (self->group_stage < self->n) {
+        const CtFormChoice *choice = &self->stages[self->group_stage].form.choice;
+        const char *axis = k < self->group_stage ? choice->group_in : choice->group_out;
+        elements.layout.axes[elements.layout.n_axes++] = (CtLayoutAxis){.name = ct_axis_name(axis)};
     }
-    return TRUE;
+    g_autofree guint8 *entries = ct_form_expand(&stage->form, &prepare, 1, &n, error);
+    const gsize bytes = (gsize)ct_type_info(stage->form.kernel->w)->bytes;
+    if (entries)
+        stage->table =
+            ct_device_alloc(self->device, (gsize)n * bytes, stage->form.choice.kernel, error);
+    return stage->table &&
+           ct_device_upload(self->device, stage->table, entries, (gsize)n * bytes, error);
 }
 
 /* Sends the validity of the samples that are folded, and their counts. */
 static gboolean
-send_folded(const Own *self, gint64 n_samples, CtEpilogueValidity *to, CtQueue *queue,
+send_folded(const CtEpilogueState *self, gint64 n_samples, CtEpilogueValidity *to, CtQueue *queue,
             GError **error)
 {
     const gsize n = (gsize)(self->folded.n_lanes * n_samples);
@@ -424,23 +191,23 @@ send_folded(const Own *self, gint64 n_samples, CtEpilogueValidity *to, CtQueue *
 /* The index of this block's elements in an array in which the axes of the layout have these steps;
  * they are sorted by their strides. */
 static void
-find_index(CtEpilogueIndex *index, const CtBlock *out, const gint64 *steps)
+find_index(CtEpilogueIndex *index, const CtBlock *block, const gint64 *steps)
 {
-    index->first = out->data;
-    index->n_axes = out->n_axes;
-    for (guint a = 0; a < out->n_axes; a++) {
+    index->first = block->data;
+    index->n_axes = block->n_axes;
+    for (guint a = 0; a < block->n_axes; a++) {
         guint i = a;
-        for (; i > 0 && index->axes[i - 1].stride < out->stride[a]; i--)
+        for (; i > 0 && index->axes[i - 1].stride < block->stride[a]; i--)
             index->axes[i] = index->axes[i - 1];
-        index->axes[i].stride = out->stride[a];
-        index->axes[i].inverse = 1 / (gdouble)out->stride[a];
+        index->axes[i].stride = block->stride[a];
+        index->axes[i].inverse = 1 / (gdouble)block->stride[a];
         index->axes[i].step = steps[a];
     }
 }
 
 /* Sends the validity of this block. */
 static gboolean
-send_validity(const Own *self, const CtBlock *out, CtQueue *queue, GError **error)
+send_validity(const CtEpilogueState *self, const CtBlock *out, CtQueue *queue, GError **error)
 {
     CtEpilogueValidity validity = {.validity = out->validity_on_device};
     if (self->epilogue.hop > 0 && !send_folded(self, out->n_samples, &validity, queue, error))
@@ -455,39 +222,57 @@ send_validity(const Own *self, const CtBlock *out, CtQueue *queue, GError **erro
     return sent != NULL;
 }
 
+static void
+write_strides(const CtEpilogueState *self, const CtWork *work)
+{
+    const gint64 strides[2] = {work->inputs[0].stride[self->group.in],
+                               work->outputs[0].stride[self->group.out]};
+    memcpy(self->argument + self->strides, strides, sizeof strides);
+}
+
 gpointer
 ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work, GError **error)
 {
     static guint64 none;
-    Own *self = (Own *)epilogue;
+    CtEpilogueState *self = (CtEpilogueState *)epilogue;
     if (!self)
         return &none;
     for (guint k = 0; k < self->n; k++) {
-        const Attached *attached = &self->attached[k];
-        const guint64 *counter = work->counters + attached->n_before;
-        if (attached->form.kernel)
-            memcpy(self->argument + attached->counter, &counter, sizeof counter);
+        const CtEpilogueStage *stage = &self->stages[k];
+        const guint64 *counter = work->counters + stage->n_before;
+        if (stage->form.kernel)
+            memcpy(self->argument + stage->counter, &counter, sizeof counter);
     }
     if (self->epilogue.has_tables) {
         CtEpilogueIndex index = {0};
-        find_index(&index, &work->outputs[0], self->element_steps);
+        find_index(&index, self->is_prologue ? &work->inputs[0] : &work->outputs[0],
+                   self->element_steps);
         memcpy(self->argument + self->index, &index, sizeof index);
     }
+    if (ct_epilogue_group(epilogue))
+        write_strides(self, work);
     return !self->epilogue.checks || send_validity(self, &work->outputs[0], work->queue, error)
                ? self->argument
                : NULL;
 }
 
+const CtGroupAxes *
+ct_epilogue_group(const CtEpilogue *epilogue)
+{
+    const CtEpilogueState *self = (const CtEpilogueState *)epilogue;
+    return self && self->group_stage < self->n ? &self->group : NULL;
+}
+
 gboolean
 ct_epilogue_minds(const CtEpilogue *epilogue)
 {
-    return ((const Own *)epilogue)->minds;
+    return epilogue && ((const CtEpilogueState *)epilogue)->minds;
 }
 
 void
 ct_epilogue_set_folded(CtEpilogue *epilogue, const CtFolded *folded)
 {
-    ((Own *)epilogue)->folded = *folded;
+    ((CtEpilogueState *)epilogue)->folded = *folded;
 }
 
 gsize
@@ -505,56 +290,99 @@ ct_epilogue_upload(const CtEpilogue *epilogue, gint64 n_lanes, gint64 max_sample
 void
 ct_epilogue_free(CtEpilogue *epilogue)
 {
-    Own *self = (Own *)epilogue;
+    CtEpilogueState *self = (CtEpilogueState *)epilogue;
     if (!self)
         return;
     for (guint k = 0; k < self->n; k++) {
-        ct_form_clear(&self->attached[k].form);
-        ct_device_free(self->device, self->attached[k].table);
+        ct_form_clear(&self->stages[k].form);
+        ct_device_free(self->device, self->stages[k].table);
     }
-    g_free(self->attached);
+    g_free(self->stages);
     g_free(self->argument);
     g_free((char *)self->epilogue.text);
     g_strfreev((char **)self->epilogue.headers);
     g_free(self);
 }
 
-CtEpilogue *
-ct_epilogue_new(const CtForm *const *forms, const CtNode *nodes, guint n_nodes, CtType made,
-                guint n_counters, gboolean checks, gboolean folds, CtDevice *device,
-                const CtBinding *out, GError **error)
+/* Finds where the group of stage k lies: if it is among them, they are a chain of its own. */
+static void
+find_group(CtEpilogueState *self, guint k, const CtEpilogueSpec *spec)
 {
-    Own *self = g_new0(Own, 1);
+    const CtFormState *form = &self->stages[k].form;
+    self->group_stage = k;
+    self->group = (CtGroupAxes){
+        .n_x = form->kernel->n_x,
+        .n_y = form->kernel->n_y,
+        .in = ct_layout_axis(&spec->in->layout, form->choice.group_in),
+        .out = ct_layout_axis(&spec->out->layout, form->choice.group_out),
+    };
+}
+
+static gboolean
+choose_stages(CtEpilogueState *self, const CtEpilogueSpec *spec, GError **error)
+{
+    CtType given = spec->given;
+    guint n_counters = spec->n_counters;
+    for (guint k = 0; k < self->n; k++) {
+        const CtNode *node = &spec->nodes[k];
+        CtFormState *form = &self->stages[k].form;
+        const gboolean is_fold = spec->folds && k + 1 == self->n;
+        if (!ct_epilogue_choose(form, spec->forms[k], node, given,
+                                is_fold ? CT_FORM_FOLDS : CT_FORM_MAPS, error))
+            return FALSE;
+        if (ct_epilogue_is(form, CT_FORM_GROUP))
+            find_group(self, k, spec);
+        self->epilogue.has_tables |= ct_epilogue_is(form, CT_FORM_TABLE);
+        self->minds |= is_fold || ct_epilogue_counts(form);
+        self->stages[k].n_before = n_counters;
+        n_counters += node->stage->counters ? g_strv_length((char **)node->stage->counters) : 0;
+        given = node->outputs[0].type;
+    }
+    return TRUE;
+}
+
+static void
+set_fold(CtEpilogueState *self, const CtNode *node)
+{
+    const CtFormState *fold = &self->stages[self->n - 1].form;
+    const CtGroupAxes *group = ct_epilogue_group(&self->epilogue);
+    self->epilogue.hop = node->footprint.hop;
+    self->epilogue.state_bytes = fold->kernel->fold->state_bytes * (group ? group->n_y : 1);
+}
+
+static gboolean
+send_tables(CtEpilogueState *self, const CtNode *nodes, GError **error)
+{
+    for (guint k = 0; k < self->n; k++)
+        if (ct_epilogue_is(&self->stages[k].form, CT_FORM_TABLE) &&
+            !send_table(self, k, &nodes[k].outputs[0], error))
+            return FALSE;
+    return TRUE;
+}
+
+CtEpilogue *
+ct_epilogue_new(const CtEpilogueSpec *spec, CtDevice *device, GError **error)
+{
+    CtEpilogueState *self = g_new0(CtEpilogueState, 1);
     self->device = device;
-    self->n = n_nodes;
-    self->attached = g_new0(Attached, n_nodes);
-    for (guint k = 0; k < n_nodes; k++) {
-        const CtStage *stage = nodes[k].stage;
-        CtFormState *form = &self->attached[k].form;
-        const gboolean is_fold = folds && k + 1 == n_nodes;
-        if (!choose(form, forms[k], &nodes[k], made, is_fold, error)) {
-            ct_epilogue_free(&self->epilogue);
-            return NULL;
-        }
-        self->epilogue.has_tables |= has_table(form);
-        self->minds |= is_fold || (form->kernel && form->kernel->n_counters > 0);
-        self->attached[k].n_before = n_counters;
-        n_counters += stage->counters ? g_strv_length((char **)stage->counters) : 0;
-        made = nodes[k].outputs[0].type;
+    self->is_prologue = spec->is_prologue;
+    self->n = self->group_stage = spec->n_nodes;
+    self->group.in = self->group.out = -1;
+    self->stages = g_new0(CtEpilogueStage, self->n);
+    if (!choose_stages(self, spec, error)) {
+        ct_epilogue_free(&self->epilogue);
+        return NULL;
     }
-    if (folds) {
-        const CtFormState *fold = &self->attached[n_nodes - 1].form;
-        self->epilogue.hop = nodes[n_nodes - 1].footprint.hop;
-        self->epilogue.state_bytes = fold->kernel->fold->state_bytes;
-    }
-    self->epilogue.checks = checks && self->minds;
-    find_steps(self, out);
-    if (!send_tables(self, out, error)) {
+    if (spec->folds)
+        set_fold(self, &spec->nodes[self->n - 1]);
+    self->epilogue.checks = spec->checks && self->minds;
+    find_steps(self, spec->is_prologue ? spec->in : spec->out);
+    if (!send_tables(self, spec->nodes, error)) {
         ct_epilogue_free(&self->epilogue);
         return NULL;
     }
     lay_out(self);
-    self->epilogue.text = write_text(self);
+    self->epilogue.text = ct_epilogue_write(self);
     self->epilogue.headers = (const char *const *)list_headers(self);
     return &self->epilogue;
 }

@@ -51,29 +51,36 @@ power_below(gint64 x)
 }
 
 /* Cells are long if there are many elements; with few, short cells give enough parallel work. They
- * do not depend on the maps before the fold: so its order of additions is the same without fusion.
- * If these read larger elements than they make, fewer threads have room for what they stage. */
+ * do not depend on the maps before the fold, nor on groups: so its order of additions is the same
+ * without fusion. If these read larger elements than they make, fewer threads have room for what
+ * they stage. */
 static void
-choose_cells(State *self, CtType element)
+choose_cells(State *self, const CtPrepare *prepare)
 {
     const CtFoldState *fold = &self->fold;
+    const CtGroupAxes *group = ct_epilogue_group(self->chain);
+    const CtType element =
+        self->chain ? prepare->nodes[0].inputs[0].type : fold->form.boxes.in_type;
     const gint64 bytes = (gint64)ct_type_info(element)->bytes;
-    const gint64 read_bytes = (gint64)ct_type_info(fold->form.boxes.in_type)->bytes;
+    const gint64 read_bytes =
+        (gint64)ct_type_info(fold->form.boxes.in_type)->bytes * (group ? group->n_x : 1);
+    const gint64 of_group = group ? group->n_y : 1;
     self->n_elements = fold->n_fast * fold->n_groups;
-    self->is_staged = fold->n_fast * bytes < STAGED_BYTES;
+    const gint64 n_added = self->n_elements * of_group;
+    const gint64 n_fast = fold->n_fast * (group && group->out > fold->out_time ? of_group : 1);
+    self->is_staged = n_fast * bytes < STAGED_BYTES;
     self->stage_threads = (guint)(CT_FOLD_STAGE_THREADS * bytes / MAX(bytes, read_bytes));
-    const gint64 most = self->is_staged                        ? 256 / bytes
-                        : self->n_elements >= 2 * MANY_THREADS ? 1024
-                        : self->n_elements >= MANY_THREADS / 2 ? 256
-                                                               : 64;
+    const gint64 most = self->is_staged               ? 256 / bytes
+                        : n_added >= 2 * MANY_THREADS ? 1024
+                        : n_added >= MANY_THREADS / 2 ? 256
+                                                      : 64;
     self->n_cells = (fold->hop + most - 1) / most;
     self->cell = (fold->hop + self->n_cells - 1) / self->n_cells;
     self->n_cells = (fold->hop + self->cell - 1) / self->cell;
 
     /* A warp that merges reads neighbouring elements. */
-    const guint side = MIN(32, power_below(2 * self->n_elements - 1));
-    const guint wanted =
-        MIN(power_below(MANY_THREADS / self->n_elements), CT_FOLD_MERGE_THREADS / side);
+    const guint side = MIN(32, power_below(2 * n_added - 1));
+    const guint wanted = MIN(power_below(MANY_THREADS / n_added), CT_FOLD_MERGE_THREADS / side);
     self->n_partials = MIN(wanted, power_below(2 * self->n_cells - 1));
 }
 
@@ -121,6 +128,7 @@ list_defines(const State *self)
     define(defines, "PARTIALS", self->n_partials);
     define(defines, "IS_STAGED", self->is_staged);
     define(defines, "THREADS", self->stage_threads);
+    define(defines, "IS_GROUP", ct_epilogue_group(self->chain) != NULL);
     g_ptr_array_add(defines, NULL);
     return defines;
 }
@@ -169,7 +177,9 @@ static gboolean
 allocate(State *self, CtPrepare *prepare, GError **error)
 {
     const CtFoldState *fold = &self->fold;
-    const gsize bytes = (gsize)self->n_elements * fold->form.kernel->fold->state_bytes;
+    const gsize bytes =
+        (gsize)self->n_elements *
+        (self->chain ? self->chain->state_bytes : fold->form.kernel->fold->state_bytes);
     const gint64 max_samples = prepare->inputs[0].max_samples;
     for (guint i = 0; i < 2; i++) {
         self->carried[i] = ct_device_alloc(self->device, bytes, "unfinished sums", error);
@@ -207,8 +217,7 @@ ct_fold_prepare_device(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_form_init(&self->fold.form, prepare, CT_ISA_BASELINE, 1, CT_FORM_FOLDS, error) ||
         !ct_fold_init(&self->fold, prepare, error))
         return FALSE;
-    choose_cells(self,
-                 self->chain ? prepare->nodes[0].inputs[0].type : self->fold.form.boxes.in_type);
+    choose_cells(self, prepare);
     if (self->n_elements > G_MAXINT / most_cells(self, prepare->inputs[0].max_samples)) {
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                     "wants firings of fewer samples than %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT

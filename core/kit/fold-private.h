@@ -24,6 +24,7 @@ typedef struct {
     guint n_axes, n_slow;
     CtFoldAxis axes[CT_MAX_AXES]; /* slow ones first, each slowest first */
     gint64 n_groups, n_fast;
+    guint n_read; /* elements side by side that are one of the fold: 1, or those of a group */
     gint in_time, out_time, weights_time; /* positions; −1: there are no weights */
     gboolean is_marked;                   /* the output has CT_PORT_MARKED */
     gint64 n_lanes;
@@ -45,7 +46,8 @@ void ct_fold_clear(CtFoldState *self);
 CtFoldPlace ct_fold_place(const CtFoldState *self, const CtWork *work, gint64 group,
                           gint64 element);
 
-/* Whether the fast axes of a block are contiguous in their order; *bytes is their size. */
+/* Whether the fast axes of a block, and groups in it, are contiguous in their order; *bytes is
+ * their size. */
 gboolean ct_fold_is_packed(const CtFoldState *self, const CtBlock *block, gboolean is_input,
                            gint64 *bytes);
 

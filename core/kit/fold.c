@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Folds on every backend: the description of the outputs, axes, counts of valid samples. */
+#include "epilogue-private.h"
 #include "fold-across.h"
 #include "reserved.h"
 
@@ -37,10 +38,12 @@ find_axes(CtFoldState *self, const CtPrepare *prepare, GError **error)
     self->in_time = ct_layout_axis(from, "time");
     self->out_time = ct_layout_axis(to, "time");
     self->weights_time = has_weights ? ct_layout_axis(&prepare->outputs[1].layout, "time") : -1;
+    const CtGroupAxes *group = ct_epilogue_group(prepare->epilogue);
     self->n_groups = self->n_fast = 1;
+    self->n_read = group && group->in == (gint)from->n_axes - 1 ? group->n_x : 1;
     for (gint a = 0; a < (gint)from->n_axes; a++) {
         const char *name = from->axes[a].name;
-        if (a == self->in_time)
+        if (a == self->in_time || (group && a == group->in))
             continue;
         CtFoldAxis *axis = &self->axes[self->n_axes++];
         *axis = (CtFoldAxis){
@@ -119,7 +122,7 @@ gboolean
 ct_fold_is_packed(const CtFoldState *self, const CtBlock *block, gboolean is_input, gint64 *bytes)
 {
     gboolean is_packed = TRUE;
-    *bytes = (gint64)ct_type_info(block->type)->bytes;
+    *bytes = (gint64)ct_type_info(block->type)->bytes * (is_input ? self->n_read : 1);
     for (guint a = self->n_axes; a-- > self->n_slow;) {
         const gint axis = is_input ? self->axes[a].in : self->axes[a].out;
         is_packed &= self->axes[a].length == 1 || block->stride[axis] == *bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forms on a device: kernels compiled for the types of the graph. */
 #include "form-private.h"
+#include "group-device.h"
 
 #include <cornerturn/kit/device-rows.h>
 #include <string.h>
@@ -119,18 +120,10 @@ send_table(State *self, const CtPrepare *prepare, GError **error)
     return self->table && ct_device_upload(self->device, self->table, entries, bytes, error);
 }
 
-/* Whether each axis of the group is the last of its layout. */
-static gboolean
-is_together(const CtFormState *form, const CtPrepare *prepare)
+static CtGroupAxes
+group_of(const CtFormState *form)
 {
-    return form->group_in == (gint)prepare->inputs[0].layout.n_axes - 1 &&
-           form->group_out == (gint)prepare->outputs[0].layout.n_axes - 1;
-}
-
-static gboolean
-is_word(gsize bytes)
-{
-    return bytes <= 32 && (bytes & (bytes - 1)) == 0;
+    return (CtGroupAxes){form->kernel->n_x, form->kernel->n_y, form->group_in, form->group_out};
 }
 
 static gboolean
@@ -141,8 +134,6 @@ compile_kernels(State *self, const CtPrepare *prepare, GError **error)
         [CT_FORM_JOIN] = "_join", [CT_FORM_MARKED_JOIN] = "_join",
     };
     const CtFormKernel *kernel = self->form.kernel;
-    const gsize in = ct_type_info(self->form.boxes.in_type)->bytes;
-    const gsize out = ct_type_info(self->form.boxes.out_type)->bytes;
     if (!kernel) {
         self->kernel =
             compile_source(&self->form, self->device, "/cornerturn/kernel/convert.cu", "ct_convert",
@@ -154,8 +145,8 @@ compile_kernels(State *self, const CtPrepare *prepare, GError **error)
         return FALSE;
     if (kernel->kind == CT_FORM_TABLE)
         return send_table(self, prepare, error);
-    if (kernel->kind != CT_FORM_GROUP || !is_together(&self->form, prepare) ||
-        !is_word(kernel->n_x * in) || !is_word(kernel->n_y * out))
+    const CtGroupAxes group = group_of(&self->form);
+    if (kernel->kind != CT_FORM_GROUP || !ct_group_is_together(&self->form.boxes, &group, prepare))
         return TRUE;
     self->together = compile(self, "_together", error);
     return self->together != NULL;
@@ -230,17 +221,6 @@ ct_form_finish_device(gpointer state)
 
 /* ---- work ---- */
 
-/* Whether the whole of axis `inner`, of `bytes` bytes, can be moved at once, in words of 16. */
-static gboolean
-is_aligned(const CtBlock *block, gint inner, gsize bytes)
-{
-    guint64 places = GPOINTER_TO_SIZE(block->data);
-    for (guint a = 0; a < block->n_axes; a++)
-        if ((gint)a != inner && block->length[a] > 1)
-            places |= (guint64)block->stride[a];
-    return places % MIN(bytes, 16) == 0;
-}
-
 typedef struct {
     CtDeviceMapCall call;
     gsize in_bytes, out_bytes;
@@ -260,35 +240,13 @@ enqueue_box(gpointer data, const CtBox *box, G_GNUC_UNUSED gpointer scratch)
 static gboolean
 work_group(State *self, const CtWork *work, GError **error)
 {
-    const CtFormState *form = &self->form;
-    const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
-    const gsize in_bytes = ct_type_info(form->boxes.in_type)->bytes;
-    const gsize out_bytes = ct_type_info(form->boxes.out_type)->bytes;
-    const gsize all_in = form->kernel->n_x * in_bytes, all_out = form->kernel->n_y * out_bytes;
-    gint64 x_stride = in->stride[form->group_in], y_stride = out->stride[form->group_out];
+    const CtGroupAxes group = group_of(&self->form);
+    gint64 x_stride = work->inputs[0].stride[group.in];
+    gint64 y_stride = work->outputs[0].stride[group.out];
     gpointer settings = self->form.choice.settings.bytes;
-    Job job = {
-        .call = {self->kernel, {settings, &x_stride, &y_stride}, 3, self->threads, self->unroll},
-        .in_bytes = in_bytes,
-        .out_bytes = out_bytes,
-        .queue = work->queue,
-        .ok = TRUE,
-        .error = error,
-    };
-    /* Units of planes must be aligned on all of them. */
-    const gsize width = 16 / MAX(in_bytes, out_bytes);
-    if ((gsize)x_stride % (width * in_bytes) != 0 || (gsize)y_stride % (width * out_bytes) != 0)
-        job.in_bytes = job.out_bytes = 16; /* one at a time */
-    if (self->together && is_aligned(in, form->group_in, all_in) &&
-        is_aligned(out, form->group_out, all_out)) {
-        /* Elements longer than 16 bytes are also moved one at a time. */
-        const gboolean is_long = MAX(all_in, all_out) > 16;
-        job.call.kernel = self->together;
-        job.in_bytes = is_long ? 16 : all_in;
-        job.out_bytes = is_long ? 16 : all_out;
-    }
-    ct_boxes_each_filled(&form->boxes, work, enqueue_box, &job);
-    return job.ok;
+    const CtDeviceMapCall call = {
+        self->kernel, {settings, &x_stride, &y_stride}, 3, self->threads, self->unroll};
+    return ct_group_work(&self->form.boxes, &group, work, &call, self->together, error);
 }
 
 static gboolean

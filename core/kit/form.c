@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forms on every backend: the choice of kernel and types, and tables. */
 #include "form-private.h"
+#include "group-device.h"
 #include "reserved.h"
 
 #include <cornerturn/kit/convert.h>
@@ -297,22 +298,18 @@ init_group(CtFormState *self, const CtBinding *in, const CtBinding *out, GError 
                     self->form->plugin);
         return FALSE;
     }
-    CtBoxes *boxes = &self->boxes;
-    guint n = 0;
-    for (guint a = 0; a < boxes->n_axes; a++) {
+    const CtBoxes *boxes = &self->boxes;
+    for (guint a = 0; a < boxes->n_axes && !g_str_equal(group_in, group_out); a++) {
         const CtBoxesAxis *axis = &boxes->axes[a];
-        const gboolean is_group = axis->in == self->group_in || axis->out == self->group_out;
-        if (is_group && !g_str_equal(group_in, group_out)) {
-            g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
-                        "plugin '%s' makes groups along %s of groups along %s, but wants %s in one "
-                        "of the streams alone",
-                        self->form->plugin, group_out, group_in, axis->name);
-            return FALSE;
-        }
-        if (!is_group)
-            boxes->axes[n++] = *axis;
+        if (axis->in != self->group_in && axis->out != self->group_out)
+            continue;
+        g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
+                    "plugin '%s' makes groups along %s of groups along %s, but wants %s in one "
+                    "of the streams alone",
+                    self->form->plugin, group_out, group_in, axis->name);
+        return FALSE;
     }
-    boxes->n_axes = n;
+    ct_group_leave(&self->boxes, &(CtGroupAxes){.in = self->group_in, .out = self->group_out});
     return TRUE;
 }
 

@@ -108,6 +108,42 @@ test_kernels(void)
     kernel_test_finish();
 }
 
+/* Kernels of chains with a stage of groups, whose elements are contiguous or not, among maps and
+ * before a fold. */
+static void
+test_chains(void)
+{
+    static const char *const orders[][2] = {
+        {"time station pol", "time station stokes"},
+        {"time pol station", "time stokes station"},
+        {"station pol time", "station stokes time"},
+    };
+    static const char *const chains[][7] = {
+        {"power", "{ stokes: IQUV }", "quantise", "{ type: i8 }"},
+        {"power", "{ stokes: I }", "integrate", "{ length: 10 }"},
+        {"power", "{ stokes: IQUV }", "level", "{ mean: 2 }", "integrate", "{ length: 100 }"},
+    };
+
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < 5; i++) {
+        const guint chain = (i + i / G_N_ELEMENTS(orders)) % G_N_ELEMENTS(chains);
+        const gint64 samples[2] = {1000, chain == 0 ? 1000 : chain == 1 ? 100 : 10};
+        const CtType type = types[i];
+        const char *to = type == CT_CF32 ? "{ type: cf64 }" : "{ type: cf32 }";
+        VariantTest *test = variant_test_new("convert", to, type, "time:1000 station:7 pol:2");
+        const GPtrArray *variants = ct_registry_variants(test->registry, "convert");
+        for (guint v = 0; v < variants->len; v++) {
+            const CtVariant *variant = variants->pdata[v];
+            if (variant->flags & CT_VARIANT_ATTACHABLE)
+                kernel_test_compile_attached(test, variant, orders[i % G_N_ELEMENTS(orders)],
+                                             samples, chains[chain]);
+        }
+        variant_test_free(test);
+    }
+    kernel_test_finish();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -115,5 +151,6 @@ main(int argc, char **argv)
     g_test_add_func("/power/squares", test_squares);
     g_test_add_func("/power/stokes", test_stokes);
     g_test_add_func("/power/kernels", test_kernels);
+    g_test_add_func("/power/chains", test_chains);
     return g_test_run();
 }

@@ -147,6 +147,12 @@ static const CtStage good_stage = {
     .infer = infer,
 };
 static gboolean
+advance(G_GNUC_UNUSED gpointer state, CtAdvance *arrivals, GError **error)
+{
+    return ct_advance_default(arrivals, error);
+}
+
+static gboolean
 folds(G_GNUC_UNUSED const CtNode *nodes, G_GNUC_UNUSED gint64 hop, G_GNUC_UNUSED gsize state_bytes)
 {
     return TRUE;
@@ -433,8 +439,16 @@ test_pairs(void)
 
     reset();
     variant.backend = CT_CUDA;
-    variant.flags = 9;
-    check("variant 'cpu' of 'twice': flags: wants CtVariantFlags, but is given 0x9");
+    variant.flags = 17;
+    check("variant 'cpu' of 'twice': flags: wants CtVariantFlags, but is given 0x11");
+
+    reset();
+    variant.backend = CT_CUDA;
+    variant.split = NULL;
+    variant.flags = CT_VARIANT_PROLOGUE;
+    variant.advance = advance;
+    check("variant 'cpu' of 'twice': flags: CT_VARIANT_PROLOGUE is for variants of one stage and "
+          "without advance");
 
     reset();
     variant.folds = folds;

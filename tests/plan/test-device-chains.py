@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Maps of the kit that are attached to one another, or to a fold, on a device: the plan has them as one
-node, and the results, their validity and their counts are those of the same graph with --no-fusion, to
+"""Maps and groups of the kit that are attached to one another, or to a fold, on a device: the plan has
+them as one node, and the results, their validity and their counts are those of the same graph with --no-fusion, to
 the bit."""
 import json
 import os
 import random
 import unittest
+
+import numpy
 
 import graphs
 import pipeline
@@ -31,6 +33,9 @@ STEPS = {
     "f64": [({"stage": "level", "mean": 2}, "f64")],
     "i8": [({"stage": "convert", "type": "f32"}, "f32")],
 }
+# Stages of groups along pol, which then is an axis of parameters.
+GROUPS = [{"stage": "power", "stokes": "IQUV"}, {"stage": "power", "stokes": "I"},
+          {"stage": "power", "stokes": "IQUV", "feed": "circular"}]
 ORDERS = ["time station pol", "station pol time", "station time pol", "time pol station"]
 
 
@@ -48,6 +53,25 @@ class DeviceChains(graphs.GraphTest):
             stage, kind = self.numbers.choice(STEPS[kind])
             chain.append(stage)
         return chain, kind
+
+    def draw_group(self, kind, options, tables):
+        """A random chain behind a stream of this kind, of two polarisations, with one stage of groups,
+        and the kind that it makes."""
+        before, kind = self.draw_chain(kind, self.numbers.randrange(3))
+        if not kind.startswith("c"):
+            before, kind = [], "cf32"
+        gains = {"stage": "gains", "gains": "gains.npy", "axes": ["station", "pol"]}
+        if tables and kind in ("cf32", "cf64"):
+            axes = (options["n_stations"], 2)
+            values = numpy.random.default_rng(self.numbers.randrange(1 << 30)).normal(size=(2, *axes))
+            numpy.save(self.folder / "gains.npy", (values[0] + 1j * values[1]).astype("c8"))
+            before.append(gains)
+        made = "f64" if kind == "cf64" else "f32"
+        behind, made = self.draw_chain(made, self.numbers.randrange(3))
+        if tables and made == "f32":
+            numpy.save(self.folder / "level.npy", numpy.arange(1, 5, dtype="f4"))
+            behind.append({"stage": "gains", "gains": "level.npy", "axes": ["stokes"]})
+        return before, behind, made
 
     def draw_options(self):
         samples = self.numbers.randrange(1, 3000)
@@ -110,6 +134,37 @@ class DeviceChains(graphs.GraphTest):
             chain.append({"stage": "integrate", "length": length, "average": average})
             return chain, "+".join(f"s{k}" for k in range(len(chain)))
         self.draw(with_fold)
+
+    def draw_groups(self, make, tables):
+        for _ in range(2 if SANITIZED else 8):
+            kind = self.numbers.choice(["ci8", "cf32"])
+            options = self.draw_options() | {"n_pols": 2}
+            before, behind, made = self.draw_group(kind, options, tables)
+            group = self.numbers.choice(GROUPS)
+            if group["stokes"] == "I":
+                behind = [stage for stage in behind if stage["stage"] != "gains"]
+            chain, wanted = make([*before, group, *behind], made)
+            order = self.numbers.choice(ORDERS).replace("pol", "stokes")
+            layout = self.numbers.choice([None, f"[{order}]"])
+            with self.subTest(chain=chain, kind=kind, layout=layout, **options):
+                self.check(self.stages(chain, kind, layout, **options), wanted)
+
+    def test_groups(self):
+        """Maps with and without tables, before and behind a stage of groups."""
+        def whole(chain, made):
+            if len(chain) < 2:
+                chain.append({"stage": "level", "mean": 3})
+            return chain, "+".join(f"s{k}" for k in range(len(chain)))
+        self.draw_groups(whole, True)
+
+    def test_folds_of_groups(self):
+        def with_fold(chain, made):
+            chain = [stage for stage in chain if stage["stage"] not in ("quantise", "convert", "level")]
+            length = self.numbers.choice([1, 2, 7, 64, 65, 300, 1000])
+            average = bool(self.numbers.randrange(2))
+            chain.append({"stage": "integrate", "length": length, "average": average})
+            return chain, "+".join(f"s{k}" for k in range(len(chain)))
+        self.draw_groups(with_fold, False)
 
     def test_what_is_not_attached(self):
         """A stream that another reads, and what counts, before a sum."""

@@ -85,7 +85,8 @@ typedef struct {
     gsize shared_bytes;                /* the most dynamic shared memory of a launch */
     gboolean may_spill;                /* tests for spilled registers ignore this kernel */
     const struct CtEpilogue *epilogue; /* CtPrepare.epilogue; NULL: none */
-    guint64 reserved[3];               /* 0 */
+    const struct CtEpilogue *prologue; /* CtPrepare.prologue; NULL: none */
+    guint64 reserved[2];               /* 0 */
 } CtKernelSpec;
 
 /* Compiles a kernel, or reads it from the cache on disk, and loads it; for `prepare`. The error

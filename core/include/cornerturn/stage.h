@@ -69,6 +69,7 @@ G_BEGIN_DECLS
 typedef struct CtStage CtStage;
 typedef struct CtVariant CtVariant;
 typedef struct CtEpilogue CtEpilogue; /* <cornerturn/kit/epilogue.h> */
+typedef struct CtEpilogue CtPrologue; /* <cornerturn/kit/prologue.h> */
 
 /* ---- ports ---- */
 
@@ -347,7 +348,9 @@ typedef struct {
                                     NULL-terminated. NULL: nothing */
     CtEpilogue *epilogue; /* with CT_VARIANT_EPILOGUE: what kernels do with elements before they
                              store them; NULL: nothing */
-    guint64 reserved[5];  /* 0 */
+    CtPrologue *prologue; /* with CT_VARIANT_PROLOGUE: what they do with elements when they load
+                             them; NULL: nothing */
+    guint64 reserved[4];  /* 0 */
 } CtPrepare;
 
 /* An input as advance sees it: the samples that have arrived and are not consumed yet. */
@@ -417,13 +420,18 @@ ct_block_mark(const CtBlock *block, gint64 lane, gint64 t)
 }
 
 typedef enum {
-    CT_VARIANT_EPILOGUE = 1 << 0,   /* of a cuda variant of one output: its kernels store through
-                                       <cornerturn/kit/epilogue.h>, so that stages may be attached
-                                       behind it */
-    CT_VARIANT_ATTACHABLE = 1 << 1, /* of a cuda variant that a macro of <cornerturn/kit/form.h>
-                                       makes: its stage may be attached behind another variant */
-    CT_VARIANT_FOLD = 1 << 2 /* of a cuda variant that a macro of <cornerturn/kit/fold.h> makes: its
-                                stage may be attached as the last one behind another variant */
+    /* Of a cuda variant of one output: its kernels store through <cornerturn/kit/epilogue.h>, so
+     * that stages may be attached behind it. */
+    CT_VARIANT_EPILOGUE = 1 << 0,
+    /* Of a cuda variant that a macro of <cornerturn/kit/form.h> makes: its stage may be attached to
+     * another variant. */
+    CT_VARIANT_ATTACHABLE = 1 << 1,
+    /* Of a cuda variant that a macro of <cornerturn/kit/fold.h> makes: its stage may be attached as
+     * the last one behind another variant. */
+    CT_VARIANT_FOLD = 1 << 2,
+    /* Of a cuda variant of one stage, without advance: its kernels load through
+     * <cornerturn/kit/prologue.h>, so that stages may be attached in front of it. */
+    CT_VARIANT_PROLOGUE = 1 << 3
 } CtVariantFlags;
 
 struct CtVariant {

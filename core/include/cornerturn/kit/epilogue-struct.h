@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The places of the elements that an epilogue stores, and their validity, shared by host and
+/* The places of elements that a kernel stores or loads, and their validity, shared by host and
  * kernels: the host sends the latter (kit/epilogue.c) with firings that have invalid samples,
  * kernels look elements up (epilogue-forms-kernel.h). */
 #pragma once
@@ -8,9 +8,9 @@ enum { CT_EPILOGUE_AXES = 12 };
 
 /* From the place of an element to its index in another array. */
 typedef struct {
-    const unsigned char *first; /* the output's first element */
+    const unsigned char *first; /* the block's first element */
     struct {
-        long long stride; /* of the output, in bytes, falling */
+        long long stride; /* of the block, in bytes, falling */
         long long step;   /* of the index */
         double inverse;   /* 1 / stride */
     } axes[CT_EPILOGUE_AXES];

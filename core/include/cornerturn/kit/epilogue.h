@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stages of the kit that are attached behind a variant for devices: its kernel passes each element
  * that it makes through their functions before it stores it, so that no pass through memory lies
- * between them. These functions are the kernel's *epilogue*.
+ * between them. These functions are the kernel's *epilogue*. <cornerturn/kit/prologue.h> is about
+ * stages in front of a variant.
  *
  * A variant of one output takes an epilogue if it has the flag CT_VARIANT_EPILOGUE. The planner
  * then offers it, beside the variant by itself, with the stages behind it that are maps of the kit
- * (CT_MAP, CT_COUNTED_MAP, CT_TABLE_MAP) or conversions, and, if the variant `folds`, a fold along
- * time behind these (see below). In `prepare` the variant sees its own nodes, whose last one has
- * the type that its kernel makes; the bound output has the type and the layout of the last stage.
- * The variant keeps CtPrepare.epilogue, which is NULL where nothing is attached, gives it to its
- * CtKernelSpec, and passes one more argument to the kernel, the last one:
+ * (CT_MAP, CT_COUNTED_MAP, CT_TABLE_MAP) or conversions, not groups, and, if the variant `folds`, a
+ * fold along time behind these (see below). In `prepare` the variant sees its own nodes, whose last
+ * one has the type that its kernel makes; the bound output has the type and the layout of the last
+ * stage. The variant keeps CtPrepare.epilogue, which is NULL where nothing is attached, gives it to
+ * its CtKernelSpec, and passes one more argument to the kernel, the last one:
  *
  *     gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
  *     gpointer arguments[] = {&in, &out, &n, epilogue};
@@ -80,26 +81,30 @@ struct CtEpilogue {
     guint64 has_tables; /* 1: so does each `make` or `store` without a number of an element */
 };
 
-/* The epilogue's argument for the kernels of this firing, valid until the next call. NULL with an
- * error. */
+/* The argument of an epilogue or a prologue for the kernels of this firing, valid until the next
+ * call. NULL with an error. */
 CT_EXPORT gpointer ct_epilogue_argument(CtEpilogue *epilogue, const CtWork *work, GError **error);
 
 /* ---- for the planner ---- */
 
-/* Whether stages can be attached behind a variant: one with CT_VARIANT_EPILOGUE, or one of
- * <cornerturn/kit/form.h>. The latter and what is attached to it are a *chain*: on the processor,
- * its stages run one behind the other for a chunk of the block, which stays in the first caches,
- * and then for the next one. On a device, one kernel passes each element through all of them. */
+/* Whether stages can be attached to a variant: one with CT_VARIANT_EPILOGUE, or one of
+ * <cornerturn/kit/form.h>, which may also become the prologue of the variant behind it. The latter
+ * and what is attached behind it are a *chain*: on the processor, its stages run one behind the
+ * other for a chunk of the block, which stays in the first caches, and then for the next one. On a
+ * device, one kernel passes each element through all of them. */
 gboolean ct_epilogue_variant_takes(const CtVariant *base);
 /* A variant that does what `base` does and then the stage of `form`, which has
- * CT_VARIANT_ATTACHABLE or CT_VARIANT_FOLD or, on the processor, is of the same instruction set;
- * `base` may be such a variant itself. It covers all their stages. NULL where they do not fit.
+ * CT_VARIANT_ATTACHABLE or CT_VARIANT_FOLD or, behind maps, CT_VARIANT_PROLOGUE, or on the
+ * processor is of the same instruction set; `base` may be such a variant itself. It covers all
+ * their stages. NULL where they do not fit.
  * Freed by ct_epilogue_variant_free, which accepts NULL. */
 CtVariant *ct_epilogue_variant_new(const CtVariant *base, const CtVariant *form,
                                    const CtStage *stage);
 void ct_epilogue_variant_free(CtVariant *variant);
 /* The variant without what is attached to it; `variant` itself where nothing is. */
 const CtVariant *ct_epilogue_variant_base(const CtVariant *variant);
+/* The stages that are attached in front of the variant: its other functions begin behind them. */
+guint ct_epilogue_variant_n_before(const CtVariant *variant);
 /* Whether the last stage of the variant is a fold that is attached to it. */
 gboolean ct_epilogue_variant_folds(const CtVariant *variant);
 /* Member k of a chain, the variant of its stage by itself; NULL where the variant is no chain. */
