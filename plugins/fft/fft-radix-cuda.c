@@ -5,7 +5,7 @@
 #include "fft-radices.h"
 #include "fft.h"
 
-#include <cornerturn/kit/epilogue.h>
+#include <cornerturn/kit/prologue.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@
 #define WARP            32
 
 /* The least threads that a multiprocessor shall hold. They are fewer with a third pass, whose
- * factors take registers, with an epilogue, and with more values than usual. */
+ * factors take registers, with an epilogue or a prologue, and with more values than usual. */
 #define ENOUGH_THREADS 768
 #define FEWER_THREADS  512
 #define USUAL_HELD     16
@@ -50,6 +50,7 @@ typedef struct {
     CtDevice *device;
     CtKernel *kernel;
     CtEpilogue *epilogue; /* NULL: none */
+    CtPrologue *prologue; /* NULL: none */
     gpointer table;       /* of the device, exp(−2πi m / P) */
     gsize shared_bytes;
     guint wave; /* blocks that the device holds at once */
@@ -121,6 +122,7 @@ compile(Radix *self, GError **error)
     const gsize pitch =
         (gsize)(design->length + design->length / 16) + (way->across[0] || way->across[1]);
     const guint held = ct_fft_radices_held(&way->radices, way->n_values);
+    const gboolean is_light = way->radices.n_passes == 2 && !self->epilogue && !self->prologue;
     g_autoptr(GPtrArray) defines = g_ptr_array_new_with_free_func(g_free);
     const struct {
         const char *name;
@@ -128,10 +130,8 @@ compile(Radix *self, GError **error)
     } numbers[] = {
         {"N_VALUES", way->n_values},
         {"THREADS", way->threads},
-        {"MIN_BLOCKS", MAX(1, (way->radices.n_passes == 2 && !self->epilogue && held <= USUAL_HELD
-                                   ? ENOUGH_THREADS
-                                   : FEWER_THREADS) /
-                                  way->threads)},
+        {"MIN_BLOCKS",
+         MAX(1, (is_light && held <= USUAL_HELD ? ENOUGH_THREADS : FEWER_THREADS) / way->threads)},
         {"TEAM_THREADS", way->team_threads},
         {"ACROSS_IN", way->across[0]},
         {"ACROSS_OUT", way->across[1]},
@@ -154,6 +154,7 @@ compile(Radix *self, GError **error)
         .defines = (const char *const *)defines->pdata,
         .shared_bytes = self->shared_bytes,
         .epilogue = self->epilogue,
+        .prologue = self->prologue,
     };
     self->kernel = ct_kernel_new(self->device, &spec, error);
     if (self->kernel == NULL)
@@ -189,6 +190,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     self->device = prepare->device;
     self->epilogue = prepare->epilogue;
+    self->prologue = prepare->prologue;
     if (!ct_fft_design_init(design, prepare->nodes[0].params, in->stream, error))
         return FALSE;
     ct_fft_axes_init(&self->axes, design, &in->layout, &out->layout);
@@ -263,10 +265,11 @@ work(gpointer state, const CtWork *work, GError **error)
     find_places(self, &batch, &places);
     places.n_tiles = (places.n_transforms - 1) / tile + 1;
     gpointer epilogue = ct_epilogue_argument(self->epilogue, work, error);
-    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places, epilogue};
+    gpointer prologue = epilogue ? ct_epilogue_argument(self->prologue, work, error) : NULL;
+    gpointer arguments[] = {&in, &out, (gpointer)&self->table, &places, epilogue, prologue};
     const CtLaunch launch = {
         {MIN(places.n_tiles, self->wave), 1, 1}, {way->threads, 1, 1}, self->shared_bytes};
-    return epilogue && ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
+    return prologue && ct_queue_launch(work->queue, self->kernel, &launch, arguments, error);
 }
 
 static void
@@ -339,7 +342,7 @@ const CtVariant ct_fft_radix_cuda = {
     .covers = (const char *const[]){"fft", NULL},
     .rows = (const CtRow[]){ROWS("phase", "channel"), ROWS("channel", "phase"), {NULL, 0}},
     .tunables = tunables,
-    .flags = CT_VARIANT_EPILOGUE,
+    .flags = CT_VARIANT_EPILOGUE | CT_VARIANT_PROLOGUE,
     .differs = differs,
     .fits = fits,
     .prepare = prepare,

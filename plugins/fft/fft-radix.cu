@@ -15,7 +15,7 @@
 #include "fft-places.h"
 #include "fft-radix.h"
 
-#include <cornerturn/kit/epilogue-kernel.h>
+#include <cornerturn/kit/prologue-kernel.h>
 
 #define TEAM_TRANSFORMS (TEAM_THREADS * N_VALUES / LENGTH)
 #define TILE            (THREADS * N_VALUES / LENGTH)
@@ -151,11 +151,12 @@ static_assert(!SHIFT || radices[INVERSE ? 0 : N_PASSES - 1] % 2 == 0,
 static_assert(N_VALUES % radices[N_PASSES - 1] == 0, "all threads write as many values");
 
 __device__ inline void
-read(ct_cf32 (&v)[HELD], const uint8 *in, const FftPlaces &places, uint32 tile, int thread)
+read(const CtPrologue &prologue, ct_cf32 (&v)[HELD], const uint8 *in, const FftPlaces &places,
+     uint32 tile, int thread)
 {
     typedef Share<0> Own;
     const Own share(thread);
-    const int64 step = ACROSS_IN ? places.step_in : (int64)sizeof(ct_cf32);
+    const int64 step = ACROSS_IN ? places.step_in : (int64)sizeof(CtLoaded<ct_cf32>);
 
 #pragma unroll
     for (int b = 0; b < Own::n_values; b += Own::radix) {
@@ -164,11 +165,13 @@ read(ct_cf32 (&v)[HELD], const uint8 *in, const FftPlaces &places, uint32 tile, 
         const uint8 *from = in + share.first * step;
         if (is_there)
             from += offset(places, places.in, transform);
+        const CtPrologue::Element element = prologue.element(from);
 #pragma unroll
         for (int i = 0; i < Own::radix; i++, from += Own::apart * step) {
             ct_cf32 x = {0, 0};
             if (is_there)
-                x = *(const ct_cf32 *)from;
+                x = prologue.load<ct_cf32>(from, ACROSS_IN ? prologue.element(from)
+                                                           : element + i * Own::apart);
             v[SHIFT && INVERSE ? shifted<Own::radix>(b + i) : b + i] =
                 INVERSE ? ct_cf32{x.im, x.re} : x;
         }
@@ -205,19 +208,20 @@ extern "C" __global__ void
 __launch_bounds__(THREADS, MIN_BLOCKS)
     fft_radix(const uint8 *__restrict__ in, uint8 *__restrict__ out,
               const ct_cf32 *__restrict__ table, FftPlaces places,
-              const CtEpilogueSettings settings)
+              const CtEpilogueSettings settings, const CtPrologueSettings loading)
 {
     extern __shared__ ct_cf32 values[]; /* [team] [transform] [PITCH] */
     const int team = threadIdx.x / TEAM_THREADS, thread = threadIdx.x % TEAM_THREADS;
     ct_cf32 *memory = values + team * (TEAM_TRANSFORMS * PITCH);
     Passes<0> passes;
     CtEpilogue epilogue(settings);
+    const CtPrologue prologue(loading);
 
     passes.init(table, thread);
     for (uint32 tile = blockIdx.x; tile < places.n_tiles; tile += gridDim.x) {
         const uint32 first = tile * TILE + team * TEAM_TRANSFORMS;
         ct_cf32 v[HELD];
-        read(v, in, places, first, thread);
+        read(prologue, v, in, places, first, thread);
         passes.run(v, memory, thread);
         write(epilogue, v, out, places, first, thread);
     }

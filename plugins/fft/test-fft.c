@@ -258,6 +258,35 @@ test_epilogues(void)
     kernel_test_finish();
 }
 
+/* Kernels with stages in front of them and behind them. */
+static void
+test_prologues(void)
+{
+    if (!kernel_test_can())
+        return;
+    for (guint i = 0; i < 11; i++) {
+        const char *const *order = block_orders[i % G_N_ELEMENTS(block_orders)];
+        const gint64 samples[2] = {100, 100};
+        g_autofree char *parameters = NULL;
+        g_autofree char *axes = NULL;
+        describe(4 << i, FALSE, i % 3 == 1, i % 3 == 2, 100, 5, 2, &parameters, &axes);
+        const char *const plain[] = {"fft", parameters, NULL};
+        const char *const both[] = {"gains", "{ gain: 2 }", "fft", parameters,
+                                    "power", "{ }",         NULL};
+        VariantTest *test =
+            variant_test_new("convert", "{ type: cf32 }", i % 2 ? CT_CI8 : CT_CF16, axes);
+        const GPtrArray *variants = ct_registry_variants(test->registry, "convert");
+        for (guint v = 0; v < variants->len; v++) {
+            const CtVariant *variant = variants->pdata[v];
+            if (variant->flags & CT_VARIANT_ATTACHABLE)
+                kernel_test_compile_attached(test, variant, order, samples,
+                                             i % 4 < 2 ? both : plain);
+        }
+        variant_test_free(test);
+    }
+    kernel_test_finish();
+}
+
 /* Removes a folder, with all that is in it, or a file. */
 static void
 remove_all(const char *path)
@@ -326,6 +355,7 @@ main(int argc, char **argv)
     g_test_add_func("/fft/blocks", test_blocks);
     g_test_add_func("/fft/kernels", test_kernels);
     g_test_add_func("/fft/epilogues", test_epilogues);
+    g_test_add_func("/fft/prologues", test_prologues);
     g_test_add_func("/fft/wisdom", test_wisdom);
     return g_test_run();
 }
