@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Part `fused`: chains of stages behind a filter bank, a beamformer or one another on a device, some with
-a correlator behind them. The files, validity and counts are those of the same graph with --no-fusion,
+"""Part `fused`: chains of stages behind a filter bank, a beamformer or one another on a device, or in front
+of a transform, some with a correlator behind them. The files, validity and counts are those of the same graph with --no-fusion,
 to the bit unless a chain sums floats, and the nodes agree with their references as `verify` bounds
 them."""
 import json
@@ -38,9 +38,31 @@ def gains_of(numbers, is_real, path, lengths):
     return {"gains": path.name, "axes": axes}
 
 
+def front_of(numbers, folder, lengths):
+    """Stages in front of a transform of such a stream."""
+    front = []
+    for number in range(numbers.randrange(1, 4)):
+        if numbers.randrange(3):
+            front.append({"stage": "gains"} | gains_of(numbers, False, folder / f"front{number}.npy",
+                                                       lengths))
+        else:
+            front += [{"stage": "convert", "type": "cf64"}, {"stage": "convert", "type": "cf32"}]
+    return front
+
+
+def stokes_of(numbers, lengths):
+    """Stokes parameters of a stream with axes of these lengths, which become those of the
+    parameters."""
+    del lengths["pol"]
+    parameters = numbers.choice(["I", "IQUV"])
+    lengths["stokes"] = len(parameters)
+    feed = {"feed": "circular"} if parameters == "IQUV" and numbers.randrange(2) else {}
+    return {"stokes": parameters, **feed}
+
+
 def chain_of(numbers, folder, lengths):
-    """Stages behind a stream with axes of these lengths, and whether a sum of floats is among
-    them."""
+    """Stages behind a stream with axes of these lengths, which become those of the last one's, and
+    whether a sum of floats is among them."""
     chain, is_real, is_float, sums = [], False, True, False
     is_small = False  # Half precision has no numbers above 65504.
     is_mean = False  # Of powers of many samples: a quotient by one that may be 0 has no bound.
@@ -57,6 +79,8 @@ def chain_of(numbers, folder, lengths):
             is_float = True
         elif way == "power" and not is_real:
             is_real, is_float, is_small = True, True, False
+            if lengths["pol"] == 2 and numbers.randrange(4):
+                stage |= stokes_of(numbers, lengths)
         elif way == "gains" and is_float:
             stage |= gains_of(numbers, is_real, folder / f"gains{len(chain)}.npy", lengths)
         elif way == "level" and is_mean:
@@ -64,7 +88,8 @@ def chain_of(numbers, folder, lengths):
         elif way == "integrate" and is_float:
             stage |= {"length": numbers.choice([1, 2, 3, 7, 16, 24, 64, 65, 200]),
                       "average": bool(numbers.randrange(2))}
-            sums, is_small, is_mean = True, False, is_real and stage["length"] > 10
+            sums, is_small = True, False
+            is_mean = is_real and stage["length"] > 10 and lengths.get("stokes", 1) == 1
         else:
             continue
         chain.append(stage)
@@ -73,8 +98,9 @@ def chain_of(numbers, folder, lengths):
     return chain or [{"stage": "power"}], sums
 
 
-def bank_of(numbers):
-    """The samples of a sky, the stages of a filter bank behind it, and the axes of its output."""
+def bank_of(numbers, folder, lengths):
+    """The samples of a sky with other axes of these lengths, the stages of a filter bank behind it, and
+    the axes of its output."""
     n_channels = numbers.choice([1 << numbers.randrange(1, 9), numbers.choice(CHANNELS)])
     n_taps = numbers.randrange(1, 12)
     samples = n_channels * (n_taps + numbers.randrange(0, 300)) + numbers.randrange(n_channels)
@@ -84,13 +110,18 @@ def bank_of(numbers):
         "spectra": {"stage": "fft", "from": "filter"},
     }
     if numbers.randrange(4) == 0:
-        hop = stages["filter"]["hop"] = max(1, n_channels // numbers.choice([2, 3, 4]))
-        if n_channels % hop:  # No kernel takes both; so the plan without fusion may take cuFFT.
-            stages["spectra"]["variant"] = "radix-cuda"
+        stages["filter"]["hop"] = max(1, n_channels // numbers.choice([2, 3, 4]))
     if numbers.randrange(3) == 0:
         stages["spectra"]["shift"] = True
     if numbers.randrange(5) == 0:
         stages["filter"]["variant"], stages["spectra"]["variant"] = "cuda", "radix-cuda"
+    if numbers.randrange(4) == 0:
+        stages["spectra"]["variant"] = "radix-cuda"
+        front = front_of(numbers, folder, lengths | {"phase": n_channels})
+        inner = {f"f{number}": stage for number, stage in enumerate(front)}
+        for before, name in zip(["filter", *inner], [*inner, "spectra"]):
+            (inner | stages)[name]["from"] = before
+        stages = {"filter": stages["filter"], **inner, "spectra": stages["spectra"]}
     return samples, stages, {"channel": n_channels}
 
 
@@ -124,7 +155,8 @@ def graph_of(numbers, folder):
     elif kind == "sky":
         samples, first, lengths = numbers.randrange(1, 5000), {}, {}
     else:
-        samples, first, lengths = bank_of(numbers)
+        others = {"station": n_stations, "pol": n_pols}
+        samples, first, lengths = bank_of(numbers, folder, others)
     lengths |= {"pol": n_pols} | ({"station": n_stations} if kind != "beams" else {})
     types = ("ci4", "ci8") if kind == "beams" else ("cf32",) if kind == "sky" else TYPES
     sky = {"stage": "generate", "type": numbers.choice(types), "sample_rate": "1 MHz",
@@ -142,8 +174,9 @@ def graph_of(numbers, folder):
     for number, stage in enumerate(chain):
         stages[f"s{number}"] = {"from": list(stages)[-1], **stage}
     orders = {"beams": BEAM_ORDERS, "sky": SKY_ORDERS, "correlator": PAIR_ORDERS}.get(kind, ORDERS)
+    order = numbers.choice(orders)
     stages["out"] = {"stage": "file.sink", "from": list(stages)[-1], "path": "out.npy",
-                     "layout": f"[{numbers.choice(orders)}]"}
+                     "layout": f"[{order.replace('pol', 'stokes') if 'stokes' in lengths else order}]"}
     return stages, sums
 
 
@@ -175,6 +208,13 @@ def run(folder, words):
     return numpy.load(folder / "out.npy"), beside["validity"], counts, nodes
 
 
+def variants_of(nodes):
+    """Options for the variants of a filter bank as these nodes have them: others round otherwise, and
+    the plan without fusion may be better with those."""
+    return [word for node in nodes for name in node["name"].split("+") if name in ("filter", "spectra")
+            for word in ("--variant", f"{name}={node['variant']}")]
+
+
 def same(fused, plain, sums):
     if not sums:
         return fused.tobytes() == plain.tobytes()
@@ -191,7 +231,8 @@ def one(seed, folder):
     options = options_of(numbers)
     (folder / "graph.yaml").write_text(json.dumps({"stages": stages}, indent=1))
     fused, valid, counts, nodes = run(folder, options)
-    plain, other_valid, other_counts, other_nodes = run(folder, [*options, "--no-fusion"])
+    plain, other_valid, other_counts, other_nodes = run(
+        folder, [*options, "--no-fusion", *variants_of(nodes)])
     if len(other_nodes) < len(nodes):
         raise finding(folder, options, f"{len(other_nodes)} nodes without fusion, {len(nodes)} with")
     if valid != other_valid:
