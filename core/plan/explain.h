@@ -44,12 +44,12 @@ typedef struct {
     CtCandidates *candidates;
     GPtrArray *fan_outs; /* of CtFanOut */
     CtChoice *choice;
-    GArray **nodes;       /* [graph nodes] of CtAlternative, the chosen first, then by cost */
-    GArray **left_out;    /* [graph nodes] of CtLeftOut, without variants that want a device or
-                             instructions that the machine lacks */
-    GPtrArray *links;     /* of CtExplainedLink */
-    CtPlan *unfused;      /* the best plan in which no stage is attached to another; NULL: none is in
-                             this one */
+    GArray **nodes;    /* [graph nodes] of CtAlternative, the chosen first, then by cost */
+    GArray **left_out; /* [graph nodes] of CtLeftOut, without variants that want a device or
+                          instructions that the machine lacks */
+    GPtrArray *links;  /* of CtExplainedLink */
+    CtPlan *unfused;   /* the best plan in which no stage is attached to another; NULL: none is in
+                          this one */
     gdouble n_candidates; /* number of plans with any combination of candidates … */
     gdouble n_variants;   /* … and of variants */
 } CtExplanation;

@@ -102,7 +102,7 @@ design_from_array(FirDesign *design, const CtParams *given, CtNpyArray *array, G
             n_channels = n_taps == 0 ? 1 : n_items / n_taps;
         n_taps = n_channels == 0 ? 0 : n_items / n_channels;
     }
-    if (n_taps * n_channels != n_items)
+    if (array->n_axes < 1 || array->n_axes > 2 || n_taps * n_channels != n_items)
         n_taps = 0;
     if (!take_sizes(design, n_taps, n_channels, &wanted))
         return ct_params_error(given, "coefficients", error, "wants %s, but %s has shape %s",

@@ -278,6 +278,7 @@ stages:
         numpy.save(self.folder / "taps.npy", numpy.ones((3, 4), "f4"))
         numpy.save(self.folder / "complex.npy", numpy.ones((3, 4), "c8"))
         numpy.save(self.folder / "many.npy", numpy.ones((65, 4), "f4"))
+        numpy.save(self.folder / "deep.npy", numpy.ones((2, 2, 4), "f4"))
         (self.folder / "no.npy").write_text("no array")
         taps = f"coefficients: {self.folder}/taps.npy"
         for parameters, message in [
@@ -290,6 +291,8 @@ stages:
                 (taps + ", n_channels: 5", r"wants an array of shape \(taps, 5\), but .*/taps.npy "
                                            r"has shape \(3, 4\)"),
                 (taps + ", n_taps: 2", r"wants an array of shape \(2, channels\), but "),
+                (f"coefficients: {self.folder}/deep.npy, n_channels: 4, n_taps: 4",
+                 r"wants an array of shape \(4, 4\), but .* has shape \(2, 2, 4\)"),
                 (f"coefficients: {self.folder}/many.npy", "wants at most 64 taps"),
                 (f"coefficients: {self.folder}/complex.npy", "complex.npy"),
                 (f"coefficients: {self.folder}/no.npy", "not an .npy file"),
