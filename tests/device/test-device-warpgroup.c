@@ -10,7 +10,7 @@ enum { ROWS = 64, DEPTH = 16, MOST = 256 };
 static void
 multiply(guint n, const char *major, gboolean in_groups, gboolean adds)
 {
-    g_autofree char *columns = g_strdup_printf("N=%u", n);
+    g_autofree char *columns = g_strdup_printf("COLUMNS=%u", n);
     g_autofree char *direction = g_strdup_printf("MAJOR=%s", major);
     const char *const defines[] = {columns, direction,
                                    in_groups ? "IN_GROUPS=true" : "IN_GROUPS=false",
