@@ -214,9 +214,10 @@ scaled(const Sum (&sums)[4], int i, float scale)
 #if CELL
 #include "beamform-fold.h"
 #else
-/* Two sums that are stored at once. */
-struct alignas(16) Pair {
-    ct_cf32 a, b;
+/* Two elements that are stored at once. */
+typedef CtStored<ct_cf32> Stored;
+struct alignas(2 * sizeof(Stored) < 16 ? 2 * sizeof(Stored) : 16) Pair {
+    Stored a, b;
 };
 
 struct Beams {
@@ -231,10 +232,15 @@ struct Beams {
     put(uint8 *row, int t, CtEpilogue::Element element, const ct_cf32 &a, const ct_cf32 &b)
     {
         uint8 *first = row + t * time;
-        const int64 apart = N_POLS == 2 ? (int64)sizeof(CtStored<ct_cf32>) : time;
+        const int64 apart = N_POLS == 2 ? (int64)sizeof(Stored) : time;
 #if Y_PAIRS
         if (is_whole) {
+#ifdef CT_EPILOGUE
+            *(Pair *)first = {epilogue.make(first, a, element),
+                              epilogue.make(first + apart, b, element + (N_POLS - 1))};
+#else
             epilogue.store(first, Pair{a, b});
+#endif
             return;
         }
 #endif

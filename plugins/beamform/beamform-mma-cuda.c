@@ -186,6 +186,7 @@ typedef struct {
     CtEpilogue *epilogue; /* NULL: none */
     gint64 hop, cell; /* times that the epilogue folds, those of a cell of them; 0: it does not */
     gint64 n_sums;    /* of a sample, with those of beams beyond the last */
+    gsize pair_bytes; /* of two elements of the output, or 16 if they are more */
     CtKernel *kernel;
     CtKernel *merge;                              /* of the cells of a hop; NULL: it has one */
     gint64 strides[AXES + 3 * (CT_MAX_AXES + 1)]; /* the kernel's argument for a firing */
@@ -213,7 +214,7 @@ compile(State *self, GError **error)
         {"POL_WEIGHTS", has_pol_weights},
         {"POL_SETS", beamform->n_sets},
         {"X_ALONG", beamform->from_time > beamform->from_station},
-        {"Y_PAIRS", self->columns.y_pairs && !self->epilogue},
+        {"Y_PAIRS", self->columns.y_pairs},
         {"TILE_BEAMS", tile->beams},
         {"TILE_COLUMNS", tile->columns},
         {"WARP_BEAMS", tile->warp_beams},
@@ -320,6 +321,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!ct_beamform_weights_init(&self->weights, self->device, beamform, &fragments, error))
         return FALSE;
     ct_beamform_columns(&self->columns, beamform, prepare);
+    self->pair_bytes =
+        MIN(2 * ct_type_info(ct_layout_type(&prepare->outputs[0].layout))->bytes, 16);
     choose_cell(self, prepare);
     const gint64 n_times = prepare->outputs[0].max_samples * MAX(self->hop, 1);
     if (count_tiles(self, n_times) > G_MAXINT) {
@@ -365,7 +368,8 @@ find_strides(State *self, const CtBlock *in, const CtBlock *out)
     const gboolean is_packed =
         strides[x_along ? X_TIME : X_STATION] == self->columns.n_pols * bytes &&
         (self->columns.n_pols == 1 || in->stride[beamform->from_pol] == bytes);
-    return (is_packed && x % (8 * (guint64)bytes) == 0 ? X_WIDE : 0) | (y % 16 == 0 ? Y_WIDE : 0);
+    return (is_packed && x % (8 * (guint64)bytes) == 0 ? X_WIDE : 0) |
+           (y % self->pair_bytes == 0 ? Y_WIDE : 0);
 }
 
 static gboolean
