@@ -31,10 +31,9 @@ static const CtTunable tunables[] = {
         {"width", CT_VALUES(0, 64), 0,
          "columns of a warp in tiles of 64 beams and more; 0: 64 for ci8 weights and stations "
          "innermost, otherwise 32"},
-    [WARPS] =
-        {"warps", CT_VALUES(0, 1, 4), 0,
-         "that multiply together; 4: the warpgroups of compute capability 9.0, for ci8 weights "
-         "and stations innermost, with tiles of 64 x 256; 0: those for more than 48 beams"},
+    [WARPS] = {"warps", CT_VALUES(0, 1, 4), 0,
+               "that multiply together; 4: the warpgroups of compute capability 9.0, for stations "
+               "innermost, with tiles of 64 x 256; 0: those for more than 48 beams"},
     {NULL},
 };
 
@@ -44,6 +43,7 @@ typedef struct {
     guint depth;
     guint n_threads, n_blocks; /* of a block, of a multiprocessor */
     gsize shared_bytes;
+    guint n_stages;          /* of shared memory; of warpgroups */
     gboolean has_warpgroups; /* by beamform-wgmma.cu */
 } Tile;
 
@@ -59,13 +59,13 @@ static const struct {
 #define MOST_BLOCKS  4
 #define MOST_THREADS 256 /* of a block */
 
-/* Tiles of warpgroups, as in beamform-wgmma.cu. */
-#define GROUP_BEAMS   64
-#define GROUP_COLUMNS 256
-#define GROUP_THREADS 384
-#define GROUP_STAGES  8
-#define GROUP_BYTES   (4 * (GROUP_COLUMNS * 16 + 32)) /* of a stage */
-#define ENOUGH_BEAMS  48
+/* The tile of warpgroups, as in beamform-wgmma.cu. */
+typedef struct {
+    guint beams, columns, warp_beams, threads, stages;
+} GroupTile;
+
+static const GroupTile wide_tile = {64, 256, 8, 384, 8};
+#define ENOUGH_BEAMS 48
 
 /* The properties of a node that its tile depends on. */
 typedef struct {
@@ -105,27 +105,41 @@ uses_warpgroups(const Problem *problem, const gint64 *tuning)
 {
     const gboolean has_other_tile =
         tuning[BEAMS] != 0 || tuning[COLUMNS] != 128 || tuning[WIDTH] != 0;
-    return problem->architecture == 90 && problem->weights_as == BEAMFORM_CI8 &&
-           !problem->x_along &&
+    return problem->architecture == 90 && !problem->x_along &&
            (tuning[WARPS] == 4 ||
             (tuning[WARPS] == 0 && problem->n_beams > ENOUGH_BEAMS && !has_other_tile));
+}
+
+/* The stations of a slab: those of two products. */
+static guint
+find_depth(const Problem *problem)
+{
+    return problem->weights_as == BEAMFORM_CI8 ? 32 : 16;
+}
+
+static void
+find_group_tile(Tile *tile, const Problem *problem)
+{
+    const GroupTile *group = &wide_tile;
+    *tile = (Tile){
+        .beams = group->beams,
+        .columns = group->columns,
+        .warp_beams = group->warp_beams,
+        .warp_columns = group->columns,
+        .depth = find_depth(problem),
+        .n_threads = group->threads,
+        .n_blocks = 1,
+        .n_stages = group->stages,
+        .shared_bytes = group->stages * 4 * (group->columns * 16 + 32),
+        .has_warpgroups = TRUE,
+    };
 }
 
 static void
 find_tile(Tile *tile, const Problem *problem, const gint64 *tuning)
 {
     if (uses_warpgroups(problem, tuning)) {
-        *tile = (Tile){
-            .beams = GROUP_BEAMS,
-            .columns = GROUP_COLUMNS,
-            .warp_beams = 8,
-            .warp_columns = GROUP_COLUMNS,
-            .depth = 32,
-            .n_threads = GROUP_THREADS,
-            .n_blocks = 1,
-            .shared_bytes = GROUP_STAGES * GROUP_BYTES,
-            .has_warpgroups = TRUE,
-        };
+        find_group_tile(tile, problem);
         return;
     }
     const guint i = choose_beams(problem, (guint)tuning[BEAMS]);
@@ -134,7 +148,7 @@ find_tile(Tile *tile, const Problem *problem, const gint64 *tuning)
         .columns = (guint)tuning[COLUMNS],
         .warp_beams = usual[i].warp_beams,
         .warp_columns = usual[i].warp_columns,
-        .depth = problem->weights_as == BEAMFORM_CI8 ? 32 : 16,
+        .depth = find_depth(problem),
     };
     guint threads = usual[i].threads;
     if (tuning[WIDTH] == 0 && tile->warp_columns > NARROW_COLUMNS &&
@@ -163,8 +177,7 @@ differs(const CtNode *nodes, const gint64 *tuning)
     Tile tile, usual_tile;
     const gint64 chosen[N_TUNABLES] = {0, tuning[COLUMNS], tuning[WIDTH], 1};
     if (tuning[WARPS] != 0)
-        return problem.weights_as == BEAMFORM_CI8 && tuning[BEAMS] == 0 && tuning[COLUMNS] == 128 &&
-               tuning[WIDTH] == 0;
+        return tuning[BEAMS] == 0 && tuning[COLUMNS] == 128 && tuning[WIDTH] == 0;
     find_tile(&tile, &problem, tuning);
     find_tile(&usual_tile, &problem, chosen);
     if (tile.columns != tuning[COLUMNS] ||
@@ -221,7 +234,7 @@ compile(State *self, GError **error)
         {"WARP_COLUMNS", tile->warp_columns},
         {"DEPTH", tile->depth},
         {"N_BLOCKS", tile->n_blocks},
-        {"STAGES", GROUP_STAGES},
+        {"STAGES", tile->n_stages},
         {"CELL", self->cell},
         {"MERGE_THREADS", MERGE_THREADS},
     };

@@ -146,30 +146,6 @@ load_columns(unsigned (&b)[4], const char *slab, int first_column, int f, int k)
         ct_ldmatrix4(b, slab + place(column + (is_split ? row % 2 * 4 + row / 2 : row), station));
 }
 
-/* The difference of two numbers of half precision each. */
-__device__ inline unsigned
-subtract_halves(unsigned a, unsigned b)
-{
-#ifdef CT_EMULATED
-    const float low = ct_half_to_float((uint16)a) - ct_half_to_float((uint16)b);
-    const float high = ct_half_to_float((uint16)(a >> 16)) - ct_half_to_float((uint16)(b >> 16));
-    return ct_float_to_half(low) | (unsigned)ct_float_to_half(high) << 16;
-#else
-    unsigned difference;
-    asm("sub.f16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
-    return difference;
-#endif
-}
-
-/* Four integers in half precision: 0x6400 + u is 1024 + u, here of u = x + 128. */
-__device__ inline void
-make_halves(unsigned (&halves)[2], unsigned bytes)
-{
-    const unsigned u = bytes ^ 0x80808080, offset = 0x64806480;
-    halves[0] = subtract_halves(__byte_perm(u, 0x64646464, 0x4140), offset);
-    halves[1] = subtract_halves(__byte_perm(u, 0x64646464, 0x4342), offset);
-}
-
 __device__ inline void
 multiply(int (&sums)[4], const unsigned a[4], const unsigned (&b)[2])
 {
