@@ -33,7 +33,7 @@ static const CtTunable tunables[] = {
          "innermost, otherwise 32"},
     [WARPS] = {"warps", CT_VALUES(0, 1, 4), 0,
                "that multiply together; 4: the warpgroups of compute capability 9.0, for stations "
-               "innermost, with tiles of 64 x 256; 0: those for more than 48 beams"},
+               "innermost, with tiles of 64 x 256 or 128 x 128; 0: those for more than 48 beams"},
     {NULL},
 };
 
@@ -59,12 +59,13 @@ static const struct {
 #define MOST_BLOCKS  4
 #define MOST_THREADS 256 /* of a block */
 
-/* The tile of warpgroups, as in beamform-wgmma.cu. */
+/* Tiles of warpgroups, as in beamform-wgmma.cu: wide ones, and high ones, which load voltages half
+ * as often, but multiply by instructions of half as many columns. */
 typedef struct {
     guint beams, columns, warp_beams, threads, stages;
 } GroupTile;
 
-static const GroupTile wide_tile = {64, 256, 8, 384, 8};
+static const GroupTile wide_tile = {64, 256, 8, 384, 8}, high_tile = {128, 128, 16, 512, 16};
 #define ENOUGH_BEAMS 48
 
 /* The properties of a node that its tile depends on. */
@@ -73,6 +74,7 @@ typedef struct {
     gint64 n_beams;
     gboolean has_pol_weights; /* the two polarisations' columns have weights of their own */
     gboolean x_along;         /* columns are contiguous in the voltages */
+    gboolean folds, checks;   /* the epilogue does: see cornerturn/kit/epilogue.h */
     int weights_as;
 } Problem;
 
@@ -117,10 +119,20 @@ find_depth(const Problem *problem)
     return problem->weights_as == BEAMFORM_CI8 ? 32 : 16;
 }
 
+/* Products of half precision, and folds, take longer than the voltages do. The sums of a high tile,
+ * with the rows of two polarisations' weights or with places to look up, are too many registers. */
+static gboolean
+is_high(const Problem *problem)
+{
+    const gint64 beyond = high_tile.beams - 1 - (problem->n_beams - 1) % high_tile.beams;
+    return problem->weights_as == BEAMFORM_CI8 && !problem->folds && !problem->checks &&
+           !problem->has_pol_weights && beyond < wide_tile.beams;
+}
+
 static void
 find_group_tile(Tile *tile, const Problem *problem)
 {
-    const GroupTile *group = &wide_tile;
+    const GroupTile *group = is_high(problem) ? &high_tile : &wide_tile;
     *tile = (Tile){
         .beams = group->beams,
         .columns = group->columns,
@@ -327,6 +339,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         .n_beams = beamform->n_beams,
         .has_pol_weights = pol_last && beamform->n_pols == 2 && beamform->weights_have_pol,
         .x_along = beamform->from_time > beamform->from_station,
+        .folds = prepare->epilogue && prepare->epilogue->hop > 0,
+        .checks = prepare->epilogue && prepare->epilogue->checks != 0,
         .weights_as = beamform->weights_as,
     };
     find_tile(&self->tile, &problem, prepare->tuning);

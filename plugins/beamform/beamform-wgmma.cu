@@ -20,8 +20,15 @@
 /* With instructions of 256 columns, a kernel has at most 384 threads. */
 static constexpr int n_consumers = 256, n_producers = TILE_COLUMNS == 256 ? 128 : 256;
 static constexpr int n_threads = n_consumers + n_producers;
+#ifdef CT_EPILOGUE
+static constexpr bool has_maps = CELL == 0;
+#else
+static constexpr bool has_maps = false;
+#endif
 /* Registers of a thread; all together are those of the launch, which are 168 or 128 of each. */
-static constexpr int consumer_registers = !POL_WEIGHTS ? 184 : is_integer ? 192 : 208;
+static constexpr int consumer_registers = POL_WEIGHTS && !is_integer ? 208
+                                          : POL_WEIGHTS || has_maps  ? 192
+                                                                     : 184;
 static constexpr int producer_registers =
     n_producers == 128 ? 3 * 168 - 2 * consumer_registers : 2 * 128 - consumer_registers;
 

@@ -171,15 +171,25 @@ test_tunings(void)
     }
 }
 
-/* More tiles than a device has multiprocessors, of more beams than the least for warpgroups. */
+/* More tiles than a device has multiprocessors, of more beams than the least for warpgroups: wide
+ * and high ones, with weights of both types. */
 static void
 test_many_tiles(void)
 {
-    const Shape shapes[] = {{45, 33, 2, 70, TRUE}, {45, 8, 1, 130, FALSE}};
+    static const struct {
+        Shape shape;
+        CtType type;
+        const char *as;
+    } cases[] = {
+        {{30, 35, 2, 120, FALSE}, CT_CI8, "ci8"},
+        {{45, 20, 2, 60, TRUE}, CT_CI4, "cf16"},
+        {{45, 33, 2, 70, TRUE}, CT_CI8, "ci8"},
+        {{45, 8, 1, 130, FALSE}, CT_CI4, "ci8"},
+    };
     g_autoptr(GRand) random = g_rand_new_with_seed(8);
 
-    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
-        check(&shapes[i], i ? CT_CI4 : CT_CI8, "ci8", orders[0], 0, 300, 0, FALSE, random);
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+        check(&cases[i].shape, cases[i].type, cases[i].as, orders[0], 0, 300, 0, FALSE, random);
 }
 
 /* Streams without channels, and without polarisations. */
