@@ -24,7 +24,8 @@ guint ct_fft_radices_choose(FftRadices *radices, gint64 length, guint unit, guin
 /* The most values that a thread has in a pass. */
 guint ct_fft_radices_held(const FftRadices *radices, guint n_values);
 
-/* Registers of a thread for the factors of all passes. */
+/* Registers of a thread for the factors of all passes, if those of radices of two are part of
+ * additions. */
 guint ct_fft_radices_registers(const FftRadices *radices);
 
 /* RADICES of fft-radix.h. */

@@ -5,10 +5,16 @@
  * Passes are those of Stockham. Behind passes whose radices have the product s, a pass of radix q
  * moves the values j + i·P/q of a spectrum to j % s + i·s + j / s·s·q.
  *
- * Constants of the compilation: LENGTH, P; RADICES, of the passes, whose product is P. */
+ * Constants of the compilation: LENGTH, P; RADICES, of the passes, whose product is P;
+ * FUSES_FACTORS, whether those of radices of two are part of additions, which takes more registers;
+ * 0 if it is not defined. */
 #pragma once
 
 #include "cornerturn/kernel.h"
+
+#ifndef FUSES_FACTORS
+#define FUSES_FACTORS 0
+#endif
 
 static constexpr int radices[] = {RADICES};
 #define N_PASSES ((int)(sizeof radices / sizeof *radices))
@@ -241,7 +247,7 @@ template <int pass> struct Pass {
 };
 
 /* Factors of the input of a butterfly: value inner·a + b is multiplied by w^(inner·a) · w^b. */
-template <int pass, bool is_power = Pass<pass>::is_power> struct Factors : Pass<pass> {
+template <int pass, bool fuses = FUSES_FACTORS &&Pass<pass>::is_power> struct Factors : Pass<pass> {
     using Pass<pass>::radix, Pass<pass>::span, Pass<pass>::inner, Pass<pass>::outer;
     ct_cf32 low[inner], high[outer];
 

@@ -42,6 +42,7 @@
 #define LENGTH        (IS_REAL ? N_CHANNELS / 2 : N_CHANNELS)
 #define UNIT          (IS_REAL ? VECTOR / 2 : VECTOR) /* values of a thread in a spectrum */
 
+#define FUSES_FACTORS 1
 #include "fft-radix.h"
 
 /* The transforms of a thread in a pass. */
