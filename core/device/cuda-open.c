@@ -37,7 +37,7 @@ typedef struct {
 static const struct {
     const char *name, *title, *advice;
 } libraries[] = {
-    {"cuda", "NVIDIA's driver", ""},
+    {"cuda", "NVIDIA's driver", "; for tests, " VARIABLE "=emulator computes on the processor"},
     {"nvrtc", "NVRTC", "; install the CUDA toolkit, or of it cuda-nvrtc"},
     {"cufft", "cuFFT", "; install the CUDA toolkit, or of it libcufft"},
 };

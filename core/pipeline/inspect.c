@@ -211,6 +211,31 @@ append_variants(GString *text, const CtRegistry *registry, const CtStage *stage)
     }
 }
 
+/* Appends the variants that begin with another stage and do this one, too: a line for each stage
+ * that they begin with. */
+static void
+append_covering(GString *text, const CtRegistry *registry, const CtStage *stage)
+{
+    const char *title = "\nVariants of other stages that do this one, too\n";
+    const GPtrArray *stages = ct_registry_stages(registry);
+    for (guint i = 0; i < stages->len; i++) {
+        const CtStage *first = stages->pdata[i];
+        const GPtrArray *variants = ct_registry_variants(registry, first->name);
+        g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+        for (guint k = 0; first != stage && k < variants->len; k++) {
+            const CtVariant *variant = variants->pdata[k];
+            if (g_strv_contains(variant->covers, stage->name))
+                g_strv_builder_add(builder, variant->name);
+        }
+        g_auto(GStrv) names = g_strv_builder_end(builder);
+        if (!names[0])
+            continue;
+        g_autofree char *list = g_strjoinv(", ", names);
+        g_string_append_printf(text, "%s  %s: %s\n", title, first->name, list);
+        title = "";
+    }
+}
+
 /* Appends the stages that the extension of a file's name chooses. */
 static void
 append_formats(GString *text, const CtRegistry *registry, const CtStage *stage)
@@ -239,6 +264,7 @@ append_stage(GString *text, const CtRegistry *registry, const CtStage *stage)
     append_formats(text, registry, stage);
     if (!stage->missing)
         append_variants(text, registry, stage);
+    append_covering(text, registry, stage);
 }
 
 static void

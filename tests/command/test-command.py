@@ -143,6 +143,13 @@ class Inspect(unittest.TestCase):
         self.assertRegex(text, r"n_taps  an integer from 1 to 64")
         self.assertRegex(text, r"window  one of .*hamming.*; default hamming")
 
+    def test_variants_of_other_stages(self):
+        title = "\n\nVariants of other stages that do this one, too\n"
+        listed = run("inspect", "fft").stdout.partition(title)[2]
+        self.assertRegex(listed, r"^  fir: fused-[a-z0-9-]+(, fused-[a-z0-9-]+)*\n$")
+        self.assertIn("fused-cuda", listed)
+        self.assertNotIn(title, run("inspect", "fir").stdout)
+
     def test_cap(self):
         text = run("inspect", "fir", CORNERTURN_ISA="baseline").stdout
         self.assertIn("cpu-avx2  cpu avx2, not on this machine", text)
