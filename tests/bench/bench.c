@@ -19,6 +19,39 @@ is_wanted(const char *group, const char *name, char *const *patterns)
     return FALSE;
 }
 
+/* The first pattern that chooses none of the cases (CaseName); NULL: there is none. */
+static const char *
+find_unknown(char *const *patterns, const GArray *cases)
+{
+    for (; patterns && *patterns; patterns++) {
+        char *const one[] = {*patterns, NULL};
+        gboolean is_known = FALSE;
+        for (guint i = 0; i < cases->len && !is_known; i++) {
+            const CaseName *name = &g_array_index(cases, CaseName, i);
+            is_known = is_wanted(name->group, name->name, one);
+        }
+        if (!is_known)
+            return *patterns;
+    }
+    return NULL;
+}
+
+/* The names of the cases of all groups, or of the floors. */
+static GArray *
+list_cases(const GPtrArray *contenders, gboolean floors)
+{
+    GArray *names = g_array_new(FALSE, FALSE, sizeof(CaseName));
+    for (guint i = 0; i < contenders->len && !floors; i++) {
+        const Contender *contender = contenders->pdata[i];
+        g_array_append_val(names, ((CaseName){contender->group, contender->name}));
+    }
+    if (floors)
+        floors_list(names);
+    else
+        fusion_list(names);
+    return names;
+}
+
 void
 table_print_head(void)
 {
@@ -139,11 +172,23 @@ main(int n_arguments, char **arguments)
     g_autoptr(GOptionContext) context = g_option_context_new(NULL);
     g_option_context_set_summary(context,
                                  "Measures the groups stage, pipeline, framework and fusion, or "
-                                 "what has one of the NAMEs in its name.");
+                                 "what has one of the NAMEs in its name: of two, either.");
     g_option_context_add_main_entries(context, options, NULL);
     g_autoptr(GError) error = NULL;
     if (!g_option_context_parse(context, &n_arguments, &arguments, &error)) {
         fprintf(stderr, "%s\n", error->message);
+        return EXIT_FAILURE;
+    }
+
+    g_autoptr(GPtrArray) contenders =
+        g_ptr_array_new_with_free_func((GDestroyNotify)contender_free);
+    stages_add(contenders);
+    pipelines_add(contenders);
+    framework_add(contenders);
+    g_autoptr(GArray) cases = list_cases(contenders, floors);
+    const char *unknown = find_unknown(patterns, cases);
+    if (unknown) {
+        fprintf(stderr, "no group is called '%s', and no case has it in its name\n", unknown);
         return EXIT_FAILURE;
     }
 
@@ -155,11 +200,6 @@ main(int n_arguments, char **arguments)
     if (floors)
         return floors_measure(meter, (guint)n_slices, patterns) ? EXIT_SUCCESS : EXIT_FAILURE;
 
-    g_autoptr(GPtrArray) contenders =
-        g_ptr_array_new_with_free_func((GDestroyNotify)contender_free);
-    stages_add(contenders);
-    pipelines_add(contenders);
-    framework_add(contenders);
     measure(contenders, meter, (guint)n_slices, patterns);
     fusion_measure(meter, (guint)n_slices, patterns);
     return EXIT_SUCCESS;

@@ -60,6 +60,16 @@ void stages_add(GPtrArray *contenders);
 void pipelines_add(GPtrArray *contenders);
 void framework_add(GPtrArray *contenders);
 
+/* A case that words of the command line may choose: by its group, or by a part of its name. */
+typedef struct {
+    const char *group;
+    const char *name;
+} CaseName;
+
+/* Append the names (CaseName) of what is printed below. */
+void fusion_list(GArray *names);
+void floors_list(GArray *names);
+
 /* Prints fused variants whose name matches the patterns, beside chains of unfused ones. */
 void fusion_measure(CeilingMeter *meter, guint n_slices, char *const *patterns);
 

@@ -155,18 +155,26 @@ check_framework(Floors *floors)
     note_most(floors, "empty stages: time per node and block", most, 5, "us");
 }
 
+static const struct {
+    const char *name;
+    void (*check)(Floors *floors);
+} checks[] = {
+    {"correlate", check_correlate},
+    {"pfb", check_bank},
+    {"fx-correlator", check_correlator},
+    {"framework", check_framework},
+};
+
+void
+floors_list(GArray *names)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(checks); i++)
+        g_array_append_val(names, ((CaseName){"floor", checks[i].name}));
+}
+
 gboolean
 floors_measure(CeilingMeter *meter, guint n_slices, char *const *patterns)
 {
-    static const struct {
-        const char *name;
-        void (*check)(Floors *floors);
-    } checks[] = {
-        {"correlate", check_correlate},
-        {"pfb", check_bank},
-        {"fx-correlator", check_correlator},
-        {"framework", check_framework},
-    };
     Floors floors = {
         .meter = meter,
         .n_slices = n_slices,

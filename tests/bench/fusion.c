@@ -111,6 +111,15 @@ measure_chain(guint i, guint n_workers, CeilingMeter *meter, guint n_slices)
 }
 
 void
+fusion_list(GArray *names)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+        g_array_append_val(names, ((CaseName){"fusion", cases[i].name}));
+    for (guint i = 0; i < G_N_ELEMENTS(chains); i++)
+        g_array_append_val(names, ((CaseName){"fusion", chains[i].name}));
+}
+
+void
 fusion_measure(CeilingMeter *meter, guint n_slices, char *const *patterns)
 {
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)

@@ -10,10 +10,11 @@ gpu_is_wanted(const GpuBench *bench, const char *name)
 {
     if (!bench->words[0])
         return TRUE;
+    gboolean is_wanted = FALSE;
     for (guint i = 0; bench->words[i]; i++)
         if (strstr(name, bench->words[i]))
-            return TRUE;
-    return FALSE;
+            is_wanted = bench->is_known[i] = TRUE;
+    return is_wanted;
 }
 
 void

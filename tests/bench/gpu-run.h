@@ -34,6 +34,7 @@ typedef struct {
     DeviceMeter *meter;
     DeviceCeilings ceilings;
     char **words;
+    gboolean *is_known; /* of each word: a case has it in its name */
     GString *summary;
     gboolean good;
 } GpuBench;

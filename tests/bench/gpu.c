@@ -539,12 +539,13 @@ main(int argc, char **argv)
 {
     g_autoptr(GError) error = NULL;
     const char *reason;
-    (void)argc;
     if (ct_devices(NULL, &reason) == 0) {
         printf("no CUDA device: %s\n", reason);
         return 77;
     }
-    GpuBench bench = {.words = argv + 1, .summary = g_string_new("\n"), .good = TRUE};
+    g_autofree gboolean *is_known = g_new0(gboolean, argc);
+    GpuBench bench = {
+        .words = argv + 1, .is_known = is_known, .summary = g_string_new("\n"), .good = TRUE};
     g_autoptr(CtDevice) device = ct_device_open(0, &error);
     g_autoptr(DeviceMeter) meter = device ? device_meter_new(device, &error) : NULL;
     if (!meter || !device_meter_measure(meter, &bench.ceilings, &error)) {
@@ -574,5 +575,10 @@ main(int argc, char **argv)
     check_empty(&bench);
     printf("%s", bench.summary->str);
     g_string_free(bench.summary, TRUE);
+    for (guint i = 0; bench.words[i]; i++)
+        if (!is_known[i]) {
+            fprintf(stderr, "no case has '%s' in its name\n", bench.words[i]);
+            bench.good = FALSE;
+        }
     return bench.good ? 0 : 1;
 }
