@@ -128,8 +128,11 @@ warn_of_clipped(GPtrArray *warnings, const CtRunNode *node, const CtPlace *place
             ct_warnings_add(warnings, CT_WARNING_CLIPPED, counting->name,
                             counting->params ? ct_params_place(counting->params) : place,
                             "clipped %" G_GUINT64_FORMAT
-                            " of %.0f elements: the type of its result can't hold their values",
-                            node->counters[c], n_elements);
+                            " of %.0f elements: the type of its result can't hold their values%s",
+                            node->counters[c], n_elements,
+                            counting->params && ct_params_knows(counting->params, "scale")
+                                ? "; use a smaller `scale`"
+                                : "");
     }
 }
 

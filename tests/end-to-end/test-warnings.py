@@ -156,16 +156,19 @@ RUNS = {
     "samples beyond the levels of a type": (
         "stages:\n  in: { stage: file.source, path: in.npy, layout: '[time station]' }\n"
         "  @x: { stage: quantise, from: in, type: ci8, scale: 200 }\n" + SINK, [],
-        ("clipped", "x", "clipped 128 of 128 elements: the type of its result can't hold their values")),
+        ("clipped", "x", "clipped 128 of 128 elements: the type of its result can't hold their values; "
+         "use a smaller `scale`")),
     "samples beyond the levels of a type, in a chain": (
         "stages:\n  in: { stage: file.source, path: in.npy, layout: '[time station]' }\n"
         "  @x: { stage: quantise, from: in, type: ci8, scale: 200 }\n"
         "  y: { stage: power, from: x }\n" + SINK.replace(" x,", " y,"), [],
-        ("clipped", "x", "clipped 128 of 128 elements: the type of its result can't hold their values")),
+        ("clipped", "x", "clipped 128 of 128 elements: the type of its result can't hold their values; "
+         "use a smaller `scale`")),
     "a source beyond the levels of its type": (
         sky("samples: 99, type: ci4, scale: 1e6", "@") + SINK.replace(" x,", " sky,"), [],
         ("clipped", "sky",
-         "clipped 396 of 396 elements: the type of its result can't hold their values")),
+         "clipped 396 of 396 elements: the type of its result can't hold their values; "
+         "use a smaller `scale`")),
     "a duration that is shorter than a window": (
         through("stage: fir, n_channels: 64, n_taps: 16", mark="@"), ["--duration", "1 ms"],
         ("empty", "x", "gave no samples")),
@@ -258,7 +261,7 @@ class Warnings(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
             else:
                 self.check_warns(done, ("clipped", "x", "clipped 4 of 300 elements: the type of its "
-                                        "result can't hold their values"))
+                                        "result can't hold their values; use a smaller `scale`"))
 
     def test_text(self):
         text, warning = GRAPHS["no samples"]

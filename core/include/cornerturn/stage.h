@@ -208,7 +208,7 @@ struct CtStage {
     const char *const *counters; /* names of its counters; NULL-terminated, or NULL. "clipped"
                                     counts elements of the first input that is not static (of the
                                     first output of a source): the user is warned if they are more
-                                    than a hundredth */
+                                    than a hundredth, and told of the parameter "scale", if any */
 
     /* Describes the outputs: sets type, axes and coordinates from inputs and parameters, and sets
      * the footprint and the node's wishes. For an output with CT_PORT_MARKED it also sets `loses`
