@@ -199,7 +199,8 @@ count_registers(const Pfb *self)
     const CtEpilogue *epilogue = self->epilogue;
     const gboolean looks_up =
         epilogue && (epilogue->checks || (epilogue->has_tables && self->element_bytes > 0));
-    return (epilogue && !is_folded(self) ? EPILOGUE_REGISTERS : 0) + (looks_up ? CHECK_REGISTERS : 0);
+    return (epilogue && !is_folded(self) ? EPILOGUE_REGISTERS : 0) +
+           (looks_up ? CHECK_REGISTERS : 0);
 }
 
 static gboolean
