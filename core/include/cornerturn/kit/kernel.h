@@ -27,7 +27,8 @@
  * Forms, each a macro behind the function that it applies to every element:
  *
  *     CT_MAP(f, Settings)          f(settings, &x, &y)
- *     CT_COUNTED_MAP(f, Settings)  f(settings, &x, &y, &count)     count: of the stage's counter 0
+ *     CT_COUNTED_MAP(f, Settings)  f(settings, &x, &y, &count)     uint32_t count: 0; set to 1, it
+ *                                                                  adds to the stage's counter 0
  *     CT_TABLE_MAP(f, Settings)    f(settings, &x, &w, &y)         w: of a table over some axes
  *     CT_GROUP(f, Settings, n, m)  f(settings, x[n], y[m])         along a small axis
  *     CT_FOLD(f, Settings, State, samples)                         over a hop of samples of time:
@@ -54,11 +55,11 @@
  * largest integer that y can hold with both signs. A kernel declares no variables outside
  * functions, and calls only functions of its own file (CT_KERNEL) and what this header declares:
  *
- *     ct_multiply_add(a, b, c)     a b + c; rounded once where the processor can
- *     ct_add(a, b)                 a + b of the type ct_y, complex or real
+ *     ct_multiply_add(a, b, c)     a b + c of floats or of doubles; rounded once where the
+ * processor can ct_add(a, b)                 a + b of the type ct_y, complex or real
  *     ct_round_scaled(x, scale)    x · scale of floats, rounded half to even, once; a product of
  *                                  more than 2²² stays at least as large, NaN stays NaN
- *     ct_absolute(x)               |x|
+ *     ct_absolute(x)               |x| of a float or a double
  *     ct_quantise(x, scale, most, &n)
  *                                  ct_round_scaled(x, scale) as an integer within ±most, which is
  *                                  below 2²²; NaN becomes 0. Sets n to 1 if it was not within
