@@ -63,6 +63,9 @@ infer(CtNode *node, GError **error)
                                "ci64 wants voltages of type ci4, ci8 or ci16, but is given %s",
                                ct_type_info(in->type)->name);
 
+    if (in->type == CT_CF32 && type == CT_CF32)
+        ct_params_use(node->params, "precision");
+
     const gint64 n = in->axes[station].length;
     ct_stream_copy(visibilities, in);
     visibilities->type = type;
@@ -157,6 +160,7 @@ static const CtStage correlate = {
         {"weights", "u32{time baseline ...}", 0, "spectra in which both stations were valid"}),
     .params = params,
     .infer = infer,
+    .infer_uses_params = TRUE,
     .operations = operations,
     .accuracy = accuracy,
     .default_layouts = "any: [channel station time pol] -> [time baseline channel pol pol'], "

@@ -106,6 +106,10 @@ GRAPHS = {
     "a feed of the intensity": (
         through("stage: power, stokes: I, feed: @circular"),
         ("parameter", "x", "parameter 'feed' has no effect here")),
+    "the precision of integers": (
+        sky("samples: 99, type: ci8") + "  x: { stage: correlate, from: sky, integration: 9, precision: @split }\n" +
+        SINK,
+        ("parameter", "x", "parameter 'precision' has no effect here")),
     "channels beside those of the input": (
         through("stage: fir, n_channels: 4, n_taps: 2") + "  f: { stage: fft, from: x }\n"
         "  w: { stage: pointing, from: f, directions: [[0, 0]], spiral: 10 m, channel_width: @1 Hz }\n"
