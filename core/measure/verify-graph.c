@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph with every node twice: for the tested way, and for the reference. */
+#include "plan/plan.h"
 #include "verify-private.h"
 
 static void
@@ -51,18 +52,41 @@ find_nodes(const CtVerifyOptions *options)
     return is_run;
 }
 
-/* Whether a node that is run reads the output's data. */
+/* Whether a sink, or any node, reads the output's data. */
 static gboolean
-is_read(const CtGraph *graph, const gboolean *is_run, guint node, guint port)
+is_read(const CtGraph *graph, guint node, guint port, gboolean by_sink)
 {
     for (guint i = 0; i < graph->nodes->len; i++) {
         const CtGraphNode *reader = graph->nodes->pdata[i];
-        for (guint k = 0; k < reader->node.n_inputs && is_run[i]; k++)
+        for (guint k = 0; k < reader->node.n_inputs; k++)
             if (reader->from[k].node == (gint)node && reader->from[k].port == port &&
-                ct_node_input_flows(&reader->node, k))
+                ct_node_input_flows(&reader->node, k) && (!by_sink || reader->node.n_outputs == 0))
                 return TRUE;
     }
     return FALSE;
+}
+
+/* The first output with data of a node of which no output is read; −1: one is, or there is none. */
+static gint
+find_loose_end(const CtGraph *graph, guint i)
+{
+    const CtNode *node = &((const CtGraphNode *)graph->nodes->pdata[i])->node;
+    gint first = -1;
+    for (guint port = node->n_outputs; port-- > 0;) {
+        if (is_read(graph, i, port, FALSE))
+            return -1;
+        if (node->outputs[port].type != CT_TYPE_NONE)
+            first = (gint)port;
+    }
+    return first;
+}
+
+/* Whether the output is at an end of the whole graph. Other outputs that no node reads are not
+ * taken: a run does not make them, and its plan may be one that could not. */
+static gboolean
+is_end(const CtGraph *graph, guint node, guint port)
+{
+    return is_read(graph, node, port, TRUE) || find_loose_end(graph, node) == (gint)port;
 }
 
 static gboolean
@@ -141,6 +165,8 @@ ct_verify_twins_init(CtVerifyTwins *twins, const CtVerifyOptions *options, gbool
         .config = ct_config_new(graph->config),
         .backends = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
         .variants = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+        .fixed =
+            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)ct_fixed_free),
         .pairs = g_ptr_array_new_with_free_func(pair_free),
     };
     for (guint i = 0; i < graph->nodes->len; i++) {
@@ -150,7 +176,7 @@ ct_verify_twins_init(CtVerifyTwins *twins, const CtVerifyOptions *options, gbool
         add_nodes(twins, options, node, together);
         for (guint port = 0; port < node->node.n_outputs; port++) {
             if (node->node.outputs[port].type == CT_TYPE_NONE ||
-                (together && is_read(graph, is_run, i, port)))
+                (together && !is_end(graph, i, port)))
                 continue;
             CtVerifyPair *pair = g_new0(CtVerifyPair, 1);
             pair->node = i;
@@ -164,11 +190,40 @@ ct_verify_twins_init(CtVerifyTwins *twins, const CtVerifyOptions *options, gbool
     }
 }
 
+/* The way in which a node of a plan runs. */
+static CtFixed *
+fix(const CtPlanNode *node)
+{
+    g_autofree CtLayout *layouts = g_new0(CtLayout, node->n_inputs + node->n_outputs + 1);
+    CtLayout *outputs = &layouts[node->n_inputs];
+    for (guint i = 0; i < node->n_inputs; i++)
+        layouts[i] = node->input_bindings[i].layout;
+    for (guint o = 0; o < node->n_outputs; o++)
+        outputs[o] = node->output_bindings[o].layout;
+    return ct_fixed_new(node->variant, node->row, node->tuning, node->place, node->n_inputs,
+                        layouts, node->n_outputs, outputs);
+}
+
+gboolean
+ct_verify_twins_fix(CtVerifyTwins *twins, const CtVerifyOptions *options, GError **error)
+{
+    g_autoptr(CtPlan) plan = ct_plan_new(options->graph, options->registry, options->plan, error);
+    if (!plan)
+        return FALSE;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = ct_plan_node(plan, i);
+        if (!node->inserted && node->n_outputs > 0)
+            g_hash_table_insert(twins->fixed, twin_name(node->nodes[0].name), fix(node));
+    }
+    return TRUE;
+}
+
 void
 ct_verify_twins_clear(CtVerifyTwins *twins)
 {
     g_clear_pointer(&twins->config, ct_config_free);
     g_clear_pointer(&twins->backends, g_hash_table_unref);
     g_clear_pointer(&twins->variants, g_hash_table_unref);
+    g_clear_pointer(&twins->fixed, g_hash_table_unref);
     g_clear_pointer(&twins->pairs, g_ptr_array_unref);
 }

@@ -45,12 +45,15 @@ typedef struct {
     gboolean together;
     CtConfig *config;
     GHashTable *backends, *variants; /* for the plan */
-    GPtrArray *pairs;                /* of CtVerifyPair */
+    GHashTable *fixed; /* … with `together`: the tested chain runs as the graph by itself would */
+    GPtrArray *pairs;  /* of CtVerifyPair */
 } CtVerifyTwins;
 
-/* Makes the graph. With `together`, two chains side by side whose ends are compared; otherwise each
- * node beside its twin, with the same input. */
+/* Makes the graph. With `together`, two chains side by side of which the streams at the sinks are
+ * compared; otherwise each node beside its twin, with the same input, and all outputs. */
 void ct_verify_twins_init(CtVerifyTwins *twins, const CtVerifyOptions *options, gboolean together);
+/* Plans the graph as a run would, and fixes the tested chain, one `together`, to that plan. */
+gboolean ct_verify_twins_fix(CtVerifyTwins *twins, const CtVerifyOptions *options, GError **error);
 void ct_verify_twins_clear(CtVerifyTwins *twins);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtVerifyTwins, ct_verify_twins_clear)
 

@@ -279,6 +279,7 @@ plan_and_run(const CtVerifyTwins *twins, const CtVerifyOptions *options, gboolea
     CtPlanOptions how = *options->plan;
     how.backends = twins->backends;
     how.variants = twins->variants;
+    how.fixed = twins->fixed;
     g_autoptr(CtGraph) graph = ct_graph_new(twins->config, options->registry, FALSE, error);
     if (!graph)
         return FALSE;

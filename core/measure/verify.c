@@ -226,7 +226,8 @@ ct_verify(const CtVerifyOptions *options, GError **error)
     for (guint together = 0; together < (options->node ? 1 : 2); together++) {
         g_auto(CtVerifyTwins) twins = {0};
         ct_verify_twins_init(&twins, options, together);
-        if (!ct_verify_twins_run(&twins, options, error))
+        if ((together && !ct_verify_twins_fix(&twins, options, error)) ||
+            !ct_verify_twins_run(&twins, options, error))
             return NULL;
         if (!together)
             accuracies_measure(&accuracies, &twins);

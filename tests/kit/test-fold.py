@@ -8,7 +8,7 @@ import unittest
 
 import numpy
 
-os.environ["CORNERTURN_PLUGIN_PATH"] += ":" + os.environ["CORNERTURN_TEST_PLUGINS"] + "/least"
+os.environ["CORNERTURN_PLUGIN_PATH"] += ":" + os.environ["CORNERTURN_TEST_PLUGINS"] + "/fold"
 
 import pipeline  # noqa: E402
 import tap  # noqa: E402

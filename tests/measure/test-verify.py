@@ -13,7 +13,7 @@ import numpy
 import graphs
 import tap
 
-WRONG = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]) / "ct-wrong.so"
+PLUGINS = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"])
 # If the environment names a backend, only that is tested.
 GIVEN = os.environ.get("CORNERTURN_TEST_BACKEND")
 BACKEND = GIVEN or "cpu"
@@ -24,7 +24,8 @@ class Verify(graphs.GraphTest):
     def setUp(self):
         super().setUp()
         (self.folder / "plugins").mkdir()
-        (self.folder / "plugins" / WRONG.name).symlink_to(WRONG)
+        for file in PLUGINS / "ct-wrong.so", PLUGINS / "fold" / "ct-unmerged.so":
+            (self.folder / "plugins" / file.name).symlink_to(file)
 
     def verify(self, graph, *arguments):
         return subprocess.run([graphs.COMMAND, "verify", graph, *arguments], cwd=self.folder,
@@ -69,7 +70,7 @@ class Verify(graphs.GraphTest):
                      "visibilities.weights", "power"):
             self.assertRegex(alone, rf"(?m)^{re.escape(node)} +c\S* +reference ")
         self.assertEqual(re.findall(rf"(?m)^(\S+) +{BACKEND}", together),
-                         ["visibilities", "visibilities.weights", "power"])
+                         ["visibilities", "power"])
         self.assertIn("filter: (n_taps + 2) u Σ|h| |x|", report)
         self.assertIn("bits: nothing", report)
 
@@ -151,6 +152,35 @@ class Verify(graphs.GraphTest):
                               "wrong": {"stage": "wrong.invalid", "from": "sky"}},
                              "--backend", "cpu")
         self.assertRegex(report, r"(?m)^wrong: \d+ samples are valid on one side alone$")
+
+    @unittest.skipUnless(GIVEN == "cuda", "wants a device to whose kernels folds are attached")
+    def test_attached(self):
+        """All nodes together run by the plan of a run, with a fold in the kernel of the filter
+        bank: its weights, which no node reads, do not keep it out."""
+        stages = {
+            "sky": {**SKY, "type": "ci8", "samples": 60000},
+            "filter": {"stage": "fir", "from": "sky", "n_channels": 64, "n_taps": 4},
+            "spectra": {"stage": "fft", "from": "filter"},
+            "power": {"stage": "power", "from": "spectra"},
+            "sums": {"stage": "integrate", "from": "power", "length": 256},
+            "out": {"stage": "file.sink", "from": "sums", "path": "out.npy"},
+        }
+        attached = r"(?m)^sums +fused-cuda +reference .*{0}$"
+        report = self.agree(self.write(stages), "--backend", "cuda")
+        alone, together = report.split("all nodes together")
+        self.assertRegex(alone, r"(?m)^sums\.weights +cuda +reference ")
+        self.assertRegex(together, attached.format(r"\d"))
+        self.assertNotRegex(together, r"(?m)^sums\.weights ")
+        stages["sums"]["stage"] = "unmerged"
+        report = self.differ(stages, "--backend", "cuda")
+        self.assertRegex(report, attached.format("  WRONG"))
+        self.assertRegex(report, r"(?m)^sums \(together\): off by ")
+        # Where the weights are read, the fold is not attached, neither in a run nor here.
+        stages["sums"]["stage"] = "integrate"
+        stages["counts"] = {"stage": "discard", "from": "sums.weights"}
+        report = self.agree(self.write(stages), "--backend", "cuda").split("all nodes together")[1]
+        self.assertRegex(report, r"(?m)^sums +cuda +reference ")
+        self.assertRegex(report, r"(?m)^sums\.weights +cuda +reference ")
 
     def check_nothing_compared(self, sky, warnings, *arguments):
         """Checks that each warning is on standard error, and is an error with --strict."""
