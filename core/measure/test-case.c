@@ -187,17 +187,13 @@ clear_outputs(CtTestCase *one)
 }
 
 static gboolean
-infer(CtTestCase *one, char **reason)
+infer(CtTestCase *one, GError **error)
 {
-    g_autoptr(GError) error = NULL;
     clear_outputs(one);
     memset(one->wishes, 0, sizeof one->wishes);
     one->node.footprint = (CtFootprint){.window = 1, .hop = 1};
     one->node.block = 0;
-    if (ct_node_infer(&one->node, &error))
-        return TRUE;
-    *reason = g_strdup(error->message);
-    return FALSE;
+    return ct_node_infer(&one->node, error);
 }
 
 static gboolean
@@ -247,12 +243,13 @@ set_time(CtTestCase *one, gint64 n)
 
 /* Describes the node twice: the footprint tells how long the streams must be. */
 static gboolean
-describe(CtTestCase *one, const CtTestFixed *fixed, GRand *random, char **reason)
+describe(CtTestCase *one, const CtTestFixed *fixed, GRand *random, GError **error)
 {
     const gint64 given = GPOINTER_TO_INT(g_hash_table_lookup(fixed->lengths, "time"));
     const gint64 widest = set_time(one, given > 0 ? given : 4096);
-    if (!infer(one, reason) || given > 0)
-        return !*reason;
+    const gboolean good = infer(one, error);
+    if (!good || given > 0)
+        return good;
     const CtFootprint *rule = &one->node.footprint;
     const gint64 most = MAX(1, (MOST_ELEMENTS / widest - rule->window) / rule->hop);
     const gint64 drawn = one->round == 0 ? 40 : pick(random, samples, G_N_ELEMENTS(samples));
@@ -261,7 +258,7 @@ describe(CtTestCase *one, const CtTestFixed *fixed, GRand *random, char **reason
         rule->hop > 1 ? g_rand_int_range(random, 0, (gint32)MIN(rule->hop, 1 << 20)) : 0;
     set_time(one, rule->kind == CT_FOOTPRINT_SUM ? MAX(1, n * rule->hop - rest)
                                                  : (n - 1) * rule->hop + rule->window + rest);
-    return infer(one, reason);
+    return infer(one, error);
 }
 
 /* ---- layouts ---- */
@@ -449,22 +446,24 @@ ct_test_case_init(CtTestCase *one, const CtTestFixed *fixed, const CtTestChoice 
     one->node.n_inputs = n;
     while (stage->outputs && stage->outputs[one->node.n_outputs].name)
         one->node.n_outputs++;
+    const gboolean described = describe(one, fixed, random, &error);
+    gboolean is_fault = g_error_matches(error, CT_ERROR, CT_ERROR_PLUGIN);
     /* Few stages take samples of several lengths. */
-    if (!describe(one, fixed, random, reason)) {
-        if (!share_clock(one))
-            return CT_CASE_REFUSED;
-        g_clear_pointer(reason, g_free);
-        if (!describe(one, fixed, random, reason))
-            return CT_CASE_REFUSED;
+    if (!described && !is_fault && share_clock(one)) {
+        g_clear_error(&error);
+        describe(one, fixed, random, &error);
+        is_fault = g_error_matches(error, CT_ERROR, CT_ERROR_PLUGIN);
+    }
+    if (error) {
+        *reason = g_strdup(error->message);
+        return is_fault ? CT_CASE_FAULTY : CT_CASE_REFUSED;
     }
     if (!bind_in_turn(one, choice->row, random, &error)) {
         *reason = g_strdup(error->message);
         return CT_CASE_UNBOUND;
     }
-    if (choice->variant->fits && !ct_call_fits(choice->variant, &one->node, reason)) {
-        *reason = *reason ? *reason : g_strdup("its `fits` gives no reason");
+    if (choice->variant->fits && !ct_call_fits(choice->variant, &one->node, reason))
         return CT_CASE_UNFIT;
-    }
     take_types(one);
     draw_tuning(one, choice->variant, random);
     draw_firings(one, choice->variant, random);

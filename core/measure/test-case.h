@@ -48,10 +48,15 @@ typedef struct {
 } CtTestCase;
 
 /* Whether a case can be run and, if not, why. */
-typedef enum { CT_CASE_GOOD, CT_CASE_REFUSED, CT_CASE_UNFIT, CT_CASE_UNBOUND } CtCaseState;
+typedef enum {
+    CT_CASE_GOOD,
+    CT_CASE_REFUSED, /* by infer */
+    CT_CASE_UNFIT,   /* for the variant */
+    CT_CASE_UNBOUND, /* the row does not take these streams */
+    CT_CASE_FAULTY   /* a function of the plugin breaks its contract */
+} CtCaseState;
 
-/* Draws case `round` of a choice. If it cannot be run, *reason, allocated, says why: infer refuses
- * it, the variant does not fit, or the row does not take these streams. */
+/* Draws case `round` of a choice. If it cannot be run, *reason, allocated, says why. */
 CtCaseState ct_test_case_init(CtTestCase *one, const CtTestFixed *fixed, const CtTestChoice *choice,
                               guint32 round, GRand *random, char **reason);
 void ct_test_case_clear(CtTestCase *one);

@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
+#include "model/node-params.h"
 #include "model/row.h"
 #include "test-case.h"
 #include "test-judge.h"
@@ -122,6 +123,12 @@ draw(gpointer data, G_GNUC_UNUSED GError **error)
     Draw *self = data;
     self->state = ct_test_case_init(self->one, &self->test->fixed, self->choice, self->round,
                                     self->random, &self->reason);
+    char *kept = ct_params_take_kept(self->test->fixed.params);
+    if (kept) {
+        g_free(self->reason);
+        self->reason = kept;
+        self->state = CT_CASE_FAULTY;
+    }
     return TRUE;
 }
 
@@ -164,6 +171,26 @@ count(const Subject *subject, char kind)
     return n;
 }
 
+/* Notes a case that cannot be run. It is a failure if that is a fault of the plugin. */
+static void
+leave_out(Test *test, Subject *subject, const Draw *drawn, const char *label, const char *line)
+{
+    subject->n_skipped++;
+    if (drawn->state == CT_CASE_FAULTY) {
+        subject->n_failed++;
+        say(test, "# %s: %s", label, drawn->reason);
+        say(test, "#   %s", line);
+    }
+    if (drawn->state == CT_CASE_REFUSED && !test->refusal)
+        test->refusal = g_strdup(drawn->reason);
+    /* A fault is the reason to tell, whatever came before. */
+    if (!subject->refusal || (drawn->state == CT_CASE_FAULTY && subject->why != CT_CASE_FAULTY)) {
+        g_free(subject->refusal);
+        subject->refusal = g_strdup(drawn->reason);
+        subject->why = drawn->state;
+    }
+}
+
 /* Draws and runs a case of a row of the variant. The kernels of a case are compiled while it runs
  * and, for a real device, by check_registers. */
 static void
@@ -177,26 +204,19 @@ run_case(Test *test, Subject *subject, CtTestChoice *choice, guint32 round)
     g_autoptr(GError) fault = NULL;
     CtTestCase one = {0};
     Draw drawn = {test, choice, round, random, &one, CT_CASE_REFUSED, NULL};
-    if (!ct_guard_call(draw, &drawn, &fault))
+    if (!ct_guard_call(draw, &drawn, &fault)) {
         drawn.reason = g_strdup_printf("its infer or fits %s", fault->message);
+        drawn.state = CT_CASE_FAULTY;
+    }
+    g_autofree char *line = again(test, label);
     if (drawn.state != CT_CASE_GOOD) {
-        subject->n_skipped++;
-        subject->n_failed += fault != NULL;
-        if (fault)
-            say(test, "# %s: %s", label, drawn.reason);
-        if (drawn.state == CT_CASE_REFUSED && !test->refusal)
-            test->refusal = g_strdup(drawn.reason);
-        if (!subject->refusal) {
-            subject->refusal = g_strdup(drawn.reason);
-            subject->why = drawn.state;
-        }
+        leave_out(test, subject, &drawn, label, line);
         g_free(drawn.reason);
         ct_test_case_clear(&one);
         return;
     }
     g_autofree char *tuning = ct_tuning_name(subject->variant, one.tuning);
     g_autofree char *tuned = g_strconcat("u", tuning, NULL);
-    g_autofree char *line = again(test, label);
     g_autofree char *last = g_strdup_printf("Bail out! this case ends the process: %s\n", line);
     ct_guard_note(last);
     g_autofree char *problem = ct_test_judge(&one, choice, test->reference, test->device, random);

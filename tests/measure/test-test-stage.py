@@ -168,6 +168,23 @@ class TestStage(graphs.GraphTest):
         done = self.run_test("wrong.invalid")
         self.assertRegex(done.stdout, "samples of output 'out' are valid on one side alone")
 
+    def test_faults_before_work(self):
+        """A case that a fault of the plugin keeps from running is a failure, other than one that the
+        stage refuses."""
+        fault = "the plugin of stage 'faulty.misdescribes' is at fault: output 'out' is declared as "
+        done = self.run_test("faulty.misdescribes", seconds=10)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        again = re.search(rf"(?m)^# (reference/0/\d+): {fault}.*\n#   cornerturn test-stage (.*)$", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^not ok 1 - reference of faulty.misdescribes: [1-9]\d* cases, 3 wrong; ")
+        done = self.run_test(*shlex.split(again[2]))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, rf"(?m)^not ok 1 - reference of \S+: no case could be run: {fault}")
+        done = self.run_test("faulty.mute", "--variant", "cpu", seconds=10)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(": variant 'cpu' of 'faulty.mute' is at fault: its fits returns FALSE without a reason\n",
+                      done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^not ok 1 - cpu of faulty.mute: ")
+
     def test_refused(self):
         self.refuses("there is no stage 'nothing'", "nothing")
         self.refuses("stage 'faulty.refuses' refuses all streams that were tried: wants another "

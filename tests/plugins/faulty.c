@@ -179,6 +179,24 @@ infer_refuses(G_GNUC_UNUSED CtNode *node, GError **error)
     return FALSE;
 }
 
+/* Describes streams of an odd number of stations as the port does not declare it. */
+static gboolean
+infer_misdescribes(CtNode *node, GError **error)
+{
+    const gint station = ct_stream_axis(&node->inputs[0], "station");
+    if (!pass_infer(node, error))
+        return FALSE;
+    if (node->inputs[0].axes[station].length % 2 == 1)
+        node->outputs[0].type = CT_CF64;
+    return TRUE;
+}
+
+static gboolean
+fits_without_reason(const CtNode *nodes, G_GNUC_UNUSED char **reason)
+{
+    return nodes[0].inputs[0].ticks_per_sample == 1;
+}
+
 /* ---- on devices ---- */
 
 typedef struct {
@@ -279,6 +297,7 @@ FAULT(gaps, "faulty.ignores-gaps", .work = work_right, .advance = advance_ignore
 FAULT(scratch, "faulty.writes-scratch", .work = work_writes_scratch);
 FAULT(marks, "faulty.marks", .work = work_marks);
 FAULT(aborts, "faulty.aborts", .work = work_aborts);
+FAULT(mute, "faulty.mute", .work = work_right, .fits = fits_without_reason);
 FAULT(stops, "faulty.stops", .work = work_right, .advance = advance_stops);
 
 /* Its accuracy would let any result pass. */
@@ -305,35 +324,24 @@ VARIANT(boundless_cpu, "faulty.boundless", "cpu", CT_CPU, .work = work_depends_o
 STAGE(refuses_stage, "faulty.refuses", infer_refuses);
 VARIANT(refuses_reference, "faulty.refuses", "reference", CT_REFERENCE, .work = work_right);
 
+STAGE(misdescribes_stage, "faulty.misdescribes", infer_misdescribes);
+VARIANT(misdescribes_reference, "faulty.misdescribes", "reference", CT_REFERENCE,
+        .work = work_right);
+
 #define BOTH(id) &id##_cpu, &id##_reference
 
 CT_PLUGIN("faulty",
-          ((const CtStage *const[]){&right_stage,
-                                    &behind_stage,
-                                    &before_stage,
-                                    &input_stage,
-                                    &others_stage,
-                                    &padding_stage,
-                                    &last_stage,
-                                    &cuts_stage,
-                                    &workers_stage,
-                                    &gaps_stage,
-                                    &scratch_stage,
-                                    &aborts_stage,
-                                    &marks_stage,
-                                    &stops_stage,
-                                    &kernel_stage,
-                                    &barrier_stage,
-                                    &part_stage,
-                                    &outside_stage,
-                                    &spills_stage,
-                                    &refuses_stage,
-                                    &boundless_stage,
-                                    &early_stage,
-                                    NULL}),
+          ((const CtStage *const[]){
+              &right_stage,        &behind_stage,    &before_stage,  &input_stage,   &others_stage,
+              &padding_stage,      &last_stage,      &cuts_stage,    &workers_stage, &gaps_stage,
+              &scratch_stage,      &aborts_stage,    &marks_stage,   &stops_stage,   &kernel_stage,
+              &barrier_stage,      &part_stage,      &outside_stage, &spills_stage,  &refuses_stage,
+              &misdescribes_stage, &boundless_stage, &early_stage,   &mute_stage,    NULL}),
           ((const CtVariant *const[]){
-              BOTH(right),   BOTH(behind),       BOTH(before),  BOTH(input),   BOTH(others),
-              BOTH(padding), BOTH(last),         BOTH(cuts),    BOTH(workers), BOTH(gaps),
-              BOTH(scratch), BOTH(marks),        BOTH(aborts),  BOTH(stops),   BOTH(kernel),
-              BOTH(barrier), BOTH(part),         BOTH(outside), BOTH(spills),  BOTH(boundless),
-              BOTH(early),   &refuses_reference, NULL}));
+              BOTH(right),   BOTH(behind),  BOTH(before),       BOTH(input),
+              BOTH(others),  BOTH(padding), BOTH(last),         BOTH(cuts),
+              BOTH(workers), BOTH(gaps),    BOTH(scratch),      BOTH(marks),
+              BOTH(aborts),  BOTH(stops),   BOTH(kernel),       BOTH(barrier),
+              BOTH(part),    BOTH(outside), BOTH(spills),       BOTH(boundless),
+              BOTH(early),   BOTH(mute),    &refuses_reference, &misdescribes_reference,
+              NULL}));
