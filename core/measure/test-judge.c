@@ -246,6 +246,18 @@ find_differences(const CtTestCase *one, const Elements *given, const Elements *m
     return NULL;
 }
 
+/* The first counter that differs from the reference's, allocated; NULL: none does. */
+static char *
+find_miscount(const CtStage *stage, const guint64 *made, const guint64 *wanted)
+{
+    for (guint c = 0; stage->counters && stage->counters[c]; c++)
+        if (made[c] != wanted[c])
+            return g_strdup_printf("counter '%s' is %" G_GUINT64_FORMAT
+                                   ", where the reference's is %" G_GUINT64_FORMAT,
+                                   stage->counters[c], made[c], wanted[c]);
+    return NULL;
+}
+
 /* ---- the case ---- */
 
 /* The elements of the inputs, before any conversion. */
@@ -318,6 +330,8 @@ ct_test_judge(const CtTestCase *one, const CtTestChoice *choice, const CtVariant
         problem = g_strdup(error->message);
     else
         problem = find_differences(one, given, made, wanted, poison);
+    if (!problem)
+        problem = find_miscount(one->node.stage, counters[1], counters[0]);
     for (guint i = 0; i < CT_TEST_PORTS; i++) {
         elements_clear(&given[i]);
         elements_clear(&wanted[i]);

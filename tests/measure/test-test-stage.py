@@ -37,6 +37,7 @@ FAULTS = {
     "marks": FAULT + "it marks samples of output 'out', which has no CT_PORT_MARKED",
     "boundless": "the stage's accuracy allows an error of inf of output 'out', but wants a finite "
                  "number, 0 or more",
+    "miscounts": r"counter 'samples' is \d+, where the reference's is \d+$",
     "aborts": "aborts",
     "stops": FAULT + "it neither goes on nor ends, though all samples are there",
 }

@@ -159,6 +159,22 @@ work_aborts(G_GNUC_UNUSED gpointer state, G_GNUC_UNUSED const CtWork *work,
     abort();
 }
 
+static gboolean
+work_counts(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
+{
+    work->counters[0] += (guint64)(work->end - work->begin);
+    return work_right(state, work, error);
+}
+
+/* Leaves out the first sample of the stream. */
+static gboolean
+work_miscounts(gpointer state, const CtWork *work, GError **error)
+{
+    if (work->begin < work->end && work->begin + work->outputs[0].index == 0)
+        work->counters[0]--;
+    return work_counts(state, work, error);
+}
+
 /* Never takes more than the first ten samples. */
 static gboolean
 advance_stops(G_GNUC_UNUSED gpointer state, CtAdvance *advance, GError **error)
@@ -321,6 +337,19 @@ static const CtStage boundless_stage = {
 VARIANT(boundless_reference, "faulty.boundless", "reference", CT_REFERENCE, .work = work_right);
 VARIANT(boundless_cpu, "faulty.boundless", "cpu", CT_CPU, .work = work_depends_on_workers);
 
+static const CtStage miscounts_stage = {
+    .name = "faulty.miscounts",
+    .summary = "Is wrong",
+    .version = 1,
+    .inputs = faulty_inputs,
+    .outputs = faulty_outputs,
+    .params = pass_params,
+    .infer = pass_infer,
+    .counters = (const char *const[]){"samples", NULL},
+};
+VARIANT(miscounts_reference, "faulty.miscounts", "reference", CT_REFERENCE, .work = work_counts);
+VARIANT(miscounts_cpu, "faulty.miscounts", "cpu", CT_CPU, .work = work_miscounts);
+
 STAGE(refuses_stage, "faulty.refuses", infer_refuses);
 VARIANT(refuses_reference, "faulty.refuses", "reference", CT_REFERENCE, .work = work_right);
 
@@ -330,18 +359,24 @@ VARIANT(misdescribes_reference, "faulty.misdescribes", "reference", CT_REFERENCE
 
 #define BOTH(id) &id##_cpu, &id##_reference
 
-CT_PLUGIN("faulty",
-          ((const CtStage *const[]){
-              &right_stage,        &behind_stage,    &before_stage,  &input_stage,   &others_stage,
-              &padding_stage,      &last_stage,      &cuts_stage,    &workers_stage, &gaps_stage,
-              &scratch_stage,      &aborts_stage,    &marks_stage,   &stops_stage,   &kernel_stage,
-              &barrier_stage,      &part_stage,      &outside_stage, &spills_stage,  &refuses_stage,
-              &misdescribes_stage, &boundless_stage, &early_stage,   &mute_stage,    NULL}),
-          ((const CtVariant *const[]){
-              BOTH(right),   BOTH(behind),  BOTH(before),       BOTH(input),
-              BOTH(others),  BOTH(padding), BOTH(last),         BOTH(cuts),
-              BOTH(workers), BOTH(gaps),    BOTH(scratch),      BOTH(marks),
-              BOTH(aborts),  BOTH(stops),   BOTH(kernel),       BOTH(barrier),
-              BOTH(part),    BOTH(outside), BOTH(spills),       BOTH(boundless),
-              BOTH(early),   BOTH(mute),    &refuses_reference, &misdescribes_reference,
-              NULL}));
+CT_PLUGIN(
+    "faulty", ((const CtStage *const[]){&right_stage,        &behind_stage,
+                                        &before_stage,       &input_stage,
+                                        &others_stage,       &padding_stage,
+                                        &last_stage,         &cuts_stage,
+                                        &workers_stage,      &gaps_stage,
+                                        &scratch_stage,      &aborts_stage,
+                                        &marks_stage,        &stops_stage,
+                                        &kernel_stage,       &barrier_stage,
+                                        &part_stage,         &outside_stage,
+                                        &spills_stage,       &refuses_stage,
+                                        &misdescribes_stage, &boundless_stage,
+                                        &early_stage,        &mute_stage,
+                                        &miscounts_stage,    NULL}),
+    ((const CtVariant *const[]){
+        BOTH(right),   BOTH(behind), BOTH(before),    BOTH(input),        BOTH(others),
+        BOTH(padding), BOTH(last),   BOTH(cuts),      BOTH(workers),      BOTH(gaps),
+        BOTH(scratch), BOTH(marks),  BOTH(aborts),    BOTH(stops),        BOTH(kernel),
+        BOTH(barrier), BOTH(part),   BOTH(outside),   BOTH(spills),       BOTH(boundless),
+        BOTH(early),   BOTH(mute),   BOTH(miscounts), &refuses_reference, &misdescribes_reference,
+        NULL}));
