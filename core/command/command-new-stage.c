@@ -121,18 +121,20 @@ write_template(const NewStage *stage, guint i, GError **error)
     return write_file(path, filled, error);
 }
 
-/* Adds the folder to the end of the list of the source tree's plugins. */
+/* Adds the folder to the end of the list of the source tree's plugins, before the line of the kit,
+ * which makes those that the list has until then. */
 static gboolean
 add_to_list(const char *name, GError **error)
 {
     g_autofree char *text = NULL;
     if (!g_file_get_contents(list_path, &text, NULL, error))
         return FALSE;
-    char *last = g_strrstr(text, "\nsubdir('");
+    char *kit = g_strrstr(text, "\nsubdir('kit')\n");
+    char *last = kit ? g_strrstr_len(text, kit - text, "\nsubdir('") : NULL;
     char *rest = last ? strchr(last + 1, '\n') : NULL;
     if (!rest) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: has no line subdir('…') to add to",
-                    list_path);
+        g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                    "%s: has no line subdir('…') before that of the kit to add to", list_path);
         return FALSE;
     }
     *rest = '\0';

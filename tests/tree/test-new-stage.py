@@ -145,6 +145,10 @@ class NewStage(unittest.TestCase):
         at = now.index("subdir('twice')")
         self.assertEqual(now[:at] + now[at + 1:], was)
         self.assertTrue(now[at - 1].startswith("subdir('"))
+        # Plugins behind the kit's line would not be built.
+        self.assertLess(at, now.index("subdir('kit')"))
+        (self.folder / "plugins" / "meson.build").write_text("plugins = {}\nsubdir('kit')\n", encoding="utf-8")
+        self.refuse("plugins/meson.build: has no line subdir('…') before that of the kit to add to", "thrice")
 
     def test_refused(self):
         self.refuse("there is a stage 'fir' already, in ", "fir")
