@@ -99,6 +99,36 @@ class NewStage(unittest.TestCase):
                 for part in [words, *variants]:
                     self.assertIn(part, shown)
 
+    @unittest.skipUnless(shutil.which("g++"), "the emulator has no compiler here")
+    def test_fold_merges_on_devices(self):
+        """A fold's own tests find a merge that drops samples, which short hops on a device do not
+        call."""
+        made = self.folder / "fold"
+        self.run_in(self.folder, COMMAND, "new-stage", "fold", "--form", "fold")
+        kernel = made / "fold.kernel.h"
+        kernel.write_text(kernel.read_text(encoding="utf-8").replace("CT_SUMS(", """
+CT_KERNEL void
+power_start(const CtNoSettings *none, Power *power)
+{
+    power->sum = 0;
+}
+
+CT_KERNEL void
+power_merge(const CtNoSettings *none, Power *power, const Power *other)
+{
+}
+CT_FOLD("""), encoding="utf-8")
+        self.run_in(made, "meson", "setup", "build")
+        self.run_in(made, "meson", "compile", "-C", "build")
+        reports = ""
+        for test in json.loads(self.run_in(made, "meson", "introspect", "--tests", "build")):
+            if "test-stage" in test["cmd"]:
+                environment = {**self.environment, **test["env"], "CORNERTURN_CUDA": "emulator"}
+                ran = subprocess.run([*test["cmd"], "--variant", "cuda", "--seconds", "2"], env=environment,
+                                     cwd=made, capture_output=True, text=True, check=False)
+                reports += ran.stdout
+        self.assertIn("\nnot ok 1 - cuda of fold: ", reports)
+
     def test_names_with_a_dot(self):
         """The part before the dot is the name of the plugin, its folder and its files."""
         for name, form in ("recorder.source", "source"), ("often.map", "map"):
