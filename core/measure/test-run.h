@@ -5,6 +5,7 @@
 #pragma once
 
 #include "guard.h"
+#include "test-blocks.h"
 
 #include <cornerturn/stage.h>
 
@@ -47,12 +48,3 @@ gboolean ct_test_run(const CtTestRun *run, const CtBlock *inputs, CtBlock *outpu
  * kernel if one spills registers, or does not compile. The blocks need no data. */
 gboolean ct_test_compile(const CtTestRun *run, const CtBlock *inputs, CtBlock *outputs,
                          guint architecture, GError **error);
-
-/* The bytes from the first element of a block to its last; 0: it has none. */
-gsize ct_block_span(const CtBlock *block);
-/* Samples `first` to `first` + n − 1 of a block; if time is blocked, `first` must begin a block. */
-CtBlock ct_block_slice(const CtBlock *block, const CtLayout *layout, gint64 first, gint64 n);
-/* A block of `n_samples` without data, in a concrete layout, with `padding` elements after each row
- * of each axis; strides of axes outside time are multiples of `alignment`. Returns its bytes. */
-gsize ct_block_padded(CtBlock *block, const CtLayout *layout, const CtStream *stream,
-                      gint64 n_samples, gsize padding, gint64 alignment);
