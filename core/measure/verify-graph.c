@@ -101,18 +101,46 @@ has_backend(CtRegistry *registry, const CtStage *stage, CtBackend backend)
     return FALSE;
 }
 
+/* Whether variants of this name, "cuda:tile=32", run the stage only with others: as a node by
+ * itself it cannot run so. */
+static gboolean
+wants_others(CtRegistry *registry, const CtStage *stage, const char *wanted)
+{
+    const GPtrArray *stages = ct_registry_stages(registry);
+    g_autofree char *name = g_strndup(wanted, strcspn(wanted, ":"));
+    gboolean is_known = FALSE;
+    for (guint i = 0; i < stages->len; i++) {
+        const GPtrArray *variants =
+            ct_registry_variants(registry, ((const CtStage *)stages->pdata[i])->name);
+        for (guint k = 0; k < variants->len; k++) {
+            const CtVariant *variant = variants->pdata[k];
+            if (!g_str_equal(variant->name, name) || !g_strv_contains(variant->covers, stage->name))
+                continue;
+            if (!variant->covers[1])
+                return FALSE;
+            is_known = TRUE;
+        }
+    }
+    return is_known;
+}
+
 /* Copies the options for the node to its twin, which runs in the tested way. */
 static void
-copy_way(CtVerifyTwins *twins, const CtVerifyOptions *options, const char *name, const char *twin)
+copy_way(CtVerifyTwins *twins, const CtVerifyOptions *options, const CtGraphNode *node,
+         CtConfigStage *twin)
 {
+    const char *name = node->node.name;
     const char *backend =
         options->plan->backends ? g_hash_table_lookup(options->plan->backends, name) : NULL;
     const char *variant =
         options->plan->variants ? g_hash_table_lookup(options->plan->variants, name) : NULL;
+    const CtStage *stage = node->node.stage;
     if (backend)
-        g_hash_table_insert(twins->backends, g_strdup(twin), g_strdup(backend));
-    if (variant)
-        g_hash_table_insert(twins->variants, g_strdup(twin), g_strdup(variant));
+        g_hash_table_insert(twins->backends, g_strdup(twin->name), g_strdup(backend));
+    if (variant && (twins->together || !wants_others(options->registry, stage, variant)))
+        g_hash_table_insert(twins->variants, g_strdup(twin->name), g_strdup(variant));
+    if (twin->variant && !twins->together && wants_others(options->registry, stage, twin->variant))
+        g_clear_pointer(&twin->variant, g_free);
 }
 
 static void
@@ -127,7 +155,7 @@ add_nodes(CtVerifyTwins *twins, const CtVerifyOptions *options, const CtGraphNod
     if (has_backend(options->registry, node->node.stage, options->against.backend))
         other->backend = options->against;
     CtConfigStage *looked_into = ct_config_add_copy(twins->config, node->config, twin);
-    copy_way(twins, options, name, twin);
+    copy_way(twins, options, node, looked_into);
     for (guint i = 0; i < looked_into->links->len && together; i++) {
         CtConfigLink *link = &g_array_index(looked_into->links, CtConfigLink, i);
         char *from = twin_name(link->node);

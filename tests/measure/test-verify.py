@@ -175,8 +175,15 @@ class Verify(graphs.GraphTest):
         report = self.differ(stages, "--backend", "cuda")
         self.assertRegex(report, attached.format("  WRONG"))
         self.assertRegex(report, r"(?m)^sums \(together\): off by ")
-        # Where the weights are read, the fold is not attached, neither in a run nor here.
         stages["sums"]["stage"] = "integrate"
+        # A node by itself cannot run as a variant of several stages that the graph asks for.
+        stages["filter"]["variant"] = stages["spectra"]["variant"] = "fused-cuda"
+        report = self.agree(self.write(stages), "--backend", "cuda")
+        alone, together = report.split("all nodes together")
+        self.assertRegex(alone, r"(?m)^filter +cuda +reference ")
+        self.assertRegex(together, attached.format(r"\d"))
+        del stages["filter"]["variant"], stages["spectra"]["variant"]
+        # Where the weights are read, the fold is not attached, neither in a run nor here.
         stages["counts"] = {"stage": "discard", "from": "sums.weights"}
         report = self.agree(self.write(stages), "--backend", "cuda").split("all nodes together")[1]
         self.assertRegex(report, r"(?m)^sums +cuda +reference ")
