@@ -481,6 +481,34 @@ ct_planner_covers(const CtGraph *graph, const GPtrArray *fan_outs, guint first,
     return g_steal_pointer(&nodes);
 }
 
+/* Whether no two of the nodes ask for different values of a tunable. */
+static gboolean
+agree_on_tuning(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
+                guint n_nodes, char **reason)
+{
+    const guint n = ct_tuning_count(variant);
+    gint64 asked[CT_MAX_TUNABLES], all[CT_MAX_TUNABLES];
+    for (guint i = 0; i < n; i++)
+        all[i] = G_MININT64;
+    for (guint k = 0; k < n_nodes; k++) {
+        const char *wanted = wanted_variant(planner, node_of(planner->graph, nodes[k]));
+        for (guint i = 0; i < n; i++)
+            asked[i] = G_MININT64;
+        if (!wanted || !apply_tuning(variant, wanted, asked, NULL))
+            continue;
+        for (guint i = 0; i < n; i++) {
+            if (asked[i] == G_MININT64)
+                continue;
+            if (all[i] != G_MININT64 && all[i] != asked[i])
+                return refuse(
+                    reason, "%s=%" G_GINT64_FORMAT " and %s=%" G_GINT64_FORMAT " are asked for",
+                    variant->tunables[i].name, all[i], variant->tunables[i].name, asked[i]);
+            all[i] = asked[i];
+        }
+    }
+    return TRUE;
+}
+
 gboolean
 ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,
                 guint n_nodes, char **reason)
@@ -496,6 +524,8 @@ ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint 
             return FALSE;
         }
     }
+    if (!agree_on_tuning(planner, variant, nodes, n_nodes, reason))
+        return FALSE;
     g_autofree CtNode *covered = g_new(CtNode, n_nodes);
     for (guint k = 0; k < n_nodes; k++)
         covered[k] = node_of(graph, nodes[k])->node;

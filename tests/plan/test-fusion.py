@@ -230,6 +230,23 @@ class Fusion(fusion.FusionTest):
             for stats in fused, plain:
                 self.assertIsNotNone(self.node(stats, "s0"))
 
+    def test_tunings(self):
+        """Nodes of one kernel may ask for tunables of their own, but not for two values of one."""
+        stages = self.stages([])
+        stages["filter"]["variant"] = "fused-cuda:threads=64"
+
+        def plan(variant):
+            stages["spectra"]["variant"] = variant
+            return subprocess.run([graphs.COMMAND, "plan", self.write(stages)], cwd=self.folder,
+                                  capture_output=True, text=True, timeout=120)
+        self.assertRegex(plan("fused-cuda:threads=64,ahead=2").stdout,
+                         r"(?m)^filter\+spectra +fused-cuda:threads=64,ahead=2 ")
+        done = plan("fused-cuda:threads=256")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^graph\.yaml:\d+:\d+: node 'filter': no variant of 'fir' can "
+                                      r"run here \(fused-cuda: threads=64 and threads=256 are asked "
+                                      r"for\)$")
+
     def test_warning(self):
         """The warning of what clips names the stage that clips."""
         done = subprocess.run(
