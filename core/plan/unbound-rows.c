@@ -347,8 +347,9 @@ add_attached(CtUnboundRows *self, const CtVariant *variant, const guint *nodes, 
              GError **error)
 {
     const CtGraph *graph = self->planner->graph;
+    const CtPlanOptions *options = self->planner->options;
     const gint next = ct_planner_only_reader(self->fan_outs, nodes[n_nodes - 1]);
-    if (self->planner->options->no_fusion || next < 0 ||
+    if (options->no_fusion || options->default_layouts || next < 0 ||
         ct_planner_reads_others(self->fan_outs, (guint)next))
         return TRUE;
     const CtVariant *attached = ct_registry_attach(self->planner->registry, variant,

@@ -82,6 +82,19 @@ class DefaultLayouts(graphs.GraphTest):
                                                      "spectra=" + fused()))
         self.assertIn("filter", self.layouts("spectrometer", "--default-layouts"))
 
+    def test_chains_go(self):
+        graph = self.write({
+            "sky": {"stage": "generate", "type": "ci8", "sample_rate": "1 MHz", "samples": 2000,
+                    "n_stations": 2},
+            "wide": {"stage": "quantise", "from": "sky", "type": "ci16", "scale": 3},
+            "power": {"stage": "power", "from": "wide"},
+            "out": {"stage": "discard", "from": "power"},
+        })
+        for options, is_chain in ([], True), (["--default-layouts"], False):
+            plan = json.loads(self.command("plan", "--json", "--backend", "cpu", *options, graph))
+            names = [node["name"] for node in plan["nodes"]]
+            self.assertEqual("wide+power" in names, is_chain, names)
+
     def test_fused_ones_that_are_forced_stay(self):
         for nodes in (["filter", "spectra"], ["filter"], ["spectra"]):
             with self.subTest(nodes):
