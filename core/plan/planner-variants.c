@@ -406,6 +406,13 @@ ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node, const CtVar
     return TRUE;
 }
 
+gboolean
+ct_planner_names(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant)
+{
+    const char *wanted = wanted_variant(planner, node);
+    return wanted && is_named(variant, wanted);
+}
+
 /* Whether graph and options allow the variant for this node, and it can run here. */
 static gboolean
 allows(const CtPlanner *planner, const CtGraphNode *node, const CtVariant *variant, char **reason)

@@ -12,6 +12,9 @@ gboolean ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, 
 /* Whether graph and options allow `variant` for this node; if not, *reason is set as above. */
 gboolean ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node,
                            const CtVariant *variant, char **reason);
+/* Whether graph or options ask for `variant` by its name. */
+gboolean ct_planner_names(const CtPlanner *planner, const CtGraphNode *node,
+                          const CtVariant *variant);
 /* Sets the tuning that graph and options ask for where `variant` runs these nodes, and the defaults
  * for the rest; returns whether they ask for any. */
 gboolean ct_planner_tuning(const CtPlanner *planner, const CtVariant *variant, const guint *nodes,

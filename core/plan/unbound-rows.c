@@ -314,6 +314,17 @@ typedef struct {
 static gboolean add_attached(CtUnboundRows *self, const CtVariant *variant, const guint *nodes,
                              guint n_nodes, GError **error);
 
+/* Says which nodes a variant wants that does not find them. */
+static void
+append_covers(GString *text, const CtVariant *variant)
+{
+    g_string_append_printf(
+        text, "%s%s: it runs a row of nodes, each of which alone reads the one before it:",
+        text->len ? "; " : "", variant->name);
+    for (guint k = 0; variant->covers[k]; k++)
+        g_string_append_printf(text, "%s %s", k ? "," : "", variant->covers[k]);
+}
+
 /* Adds the rows of a variant for the nodes that begin with `n`, and those of the variant with
  * stages attached. */
 static gboolean
@@ -323,8 +334,11 @@ add_variant(CtUnboundRows *self, guint n, const CtVariant *variant, Told *told, 
     g_autofree guint *nodes =
         ct_planner_covers(self->planner->graph, self->fan_outs, n, variant, &n_nodes);
     g_autofree char *reason = NULL;
-    if (!nodes)
+    if (!nodes) {
+        if (ct_planner_names(self->planner, ct_graph_node(self->planner->graph, n), variant))
+            append_covers(told->reasons, variant);
         return TRUE;
+    }
     if (!may_run(self, variant, nodes, n_nodes, &reason)) {
         GString *text = is_left_to(self, variant, nodes, n_nodes) ? told->reasons : told->unwanted;
         g_string_append_printf(text, "%s%s: %s", text->len ? "; " : "", variant->name,

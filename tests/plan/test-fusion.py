@@ -247,6 +247,18 @@ class Fusion(fusion.FusionTest):
                                       r"run here \(fused-cuda: threads=64 and threads=256 are asked "
                                       r"for\)$")
 
+    def test_second_reader(self):
+        """Who asks for a kernel of two stages learns why it cannot run here."""
+        stages = self.stages([])
+        stages["filter"]["variant"] = "fused-cuda"
+        stages["copy"] = {"stage": "discard", "from": "filter"}
+        done = subprocess.run([graphs.COMMAND, "plan", self.write(stages)], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"node 'filter': no variant of 'fir' can run here \(fused-cuda: "
+                                      r"it runs a row of nodes, each of which alone reads the one "
+                                      r"before it: fir, fft\)$")
+
     def test_warning(self):
         """The warning of what clips names the stage that clips."""
         done = subprocess.run(
