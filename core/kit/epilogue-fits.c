@@ -55,7 +55,7 @@ has_live_parameters(const CtStage *stage)
     return has;
 }
 
-/* What maps and groups of a variant are, for all of its nodes. */
+/* The maps and groups that are attached to a variant, taken together. */
 typedef struct {
     gboolean fits;
     guint n_groups;     /* 1: a stage makes groups */

@@ -174,7 +174,7 @@ add_elements(GString *text, const CtEpilogueState *self)
 
 /* ---- epilogues ---- */
 
-/* What a kernel gives at once, and how a chain reads it. */
+/* Names the type of what a kernel gives at once: an element, or a group of elements. */
 static void
 add_given(GString *text, const CtEpilogueState *self)
 {

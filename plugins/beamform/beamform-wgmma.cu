@@ -44,7 +44,7 @@ static_assert(WARP_COLUMNS == TILE_COLUMNS && n_a * TILE_COLUMNS == 256, "the su
 typedef CtStageBarriers<STAGES> Barriers;
 typedef CtStageTurn<STAGES> Turn;
 
-/* What does not change from tile to tile. */
+/* The arguments of the kernel that producers read; they are the same for all tiles. */
 struct Node {
     const uint8 *x;
     int n_times, n_tiles, wide;

@@ -82,7 +82,7 @@ typedef int4 Pair;
 
 constexpr int alignment = 16;
 
-/* Where the sums of a job are that go on. */
+/* The memory of the open sums of a job, which later pieces continue. */
 __device__ inline Part *
 kept_of(const CorrelatePiece &piece, const Job &job)
 {

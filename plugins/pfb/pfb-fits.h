@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which filter banks the kernel takes. */
+/* The conditions under which the kernels take a filter bank. */
 #pragma once
 
 #include "pfb-way.h"

@@ -420,17 +420,17 @@ ct_block_mark(const CtBlock *block, gint64 lane, gint64 t)
 }
 
 typedef enum {
-    /* Of a cuda variant of one output: its kernels store through <cornerturn/kit/epilogue.h>, so
-     * that stages may be attached behind it. */
+    /* Stages may be attached behind the variant, a cuda one of one output: its kernels store
+     * through <cornerturn/kit/epilogue.h>. */
     CT_VARIANT_EPILOGUE = 1 << 0,
-    /* Of a cuda variant that a macro of <cornerturn/kit/form.h> makes: its stage may be attached to
-     * another variant. */
+    /* The stage may be attached to another variant: a macro of <cornerturn/kit/form.h> makes this
+     * one, a cuda variant. */
     CT_VARIANT_ATTACHABLE = 1 << 1,
-    /* Of a cuda variant that a macro of <cornerturn/kit/fold.h> makes: its stage may be attached as
-     * the last one behind another variant. */
+    /* The stage may be attached as the last one behind another variant: a macro of
+     * <cornerturn/kit/fold.h> makes this one, a cuda variant. */
     CT_VARIANT_FOLD = 1 << 2,
-    /* Of a cuda variant of one stage, without advance: its kernels load through
-     * <cornerturn/kit/prologue.h>, so that stages may be attached in front of it. */
+    /* Stages may be attached in front of the variant, a cuda one of one stage and without advance:
+     * its kernels load through <cornerturn/kit/prologue.h>. */
     CT_VARIANT_PROLOGUE = 1 << 3
 } CtVariantFlags;
 

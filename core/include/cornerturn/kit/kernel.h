@@ -56,7 +56,8 @@
  * functions, and calls only functions of its own file (CT_KERNEL) and what this header declares:
  *
  *     ct_multiply_add(a, b, c)     a b + c of floats or of doubles; rounded once where the
- * processor can ct_add(a, b)                 a + b of the type ct_y, complex or real
+ *                                  processor can
+ *     ct_add(a, b)                 a + b of the type ct_y, complex or real
  *     ct_round_scaled(x, scale)    x · scale of floats, rounded half to even, once; a product of
  *                                  more than 2²² stays at least as large, NaN stays NaN
  *     ct_absolute(x)               |x| of a float or a double
