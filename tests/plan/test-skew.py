@@ -132,7 +132,7 @@ class Skew(graphs.GraphTest):
         numpy.save(self.folder / "x.npy", numpy.zeros((50, 1), numpy.float32))
         source = {"stage": "file.source", "path": "x.npy", "layout": "[time station]",
                   "sample_rate": "1 MHz"}
-        stages = {"a": source, "b": {**source, "start": 1000000},
+        stages = {"a": source, "b": {**source, "start": 100000},
                   "late": {"stage": "delay", "from": "a", "constant": ["20 us"]},
                   "both": {"stage": "stack", "from": ["late", "b"], "axis": "station"},
                   "out": {"stage": "discard", "from": "both"}}
