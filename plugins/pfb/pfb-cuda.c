@@ -164,7 +164,8 @@ compile(Pfb *self, CtPrepare *prepare, GPtrArray *defines, guint threads, GError
         .source = RESOURCES "pfb.cu",
         .headers = (const char *const[]){RESOURCES "fft-radix.h", RESOURCES "fir-axes.h",
                                          RESOURCES "fir-window.h", RESOURCES "pfb-blocks.h",
-                                         RESOURCES "pfb-cells.h", RESOURCES "pfb-fold.h", NULL},
+                                         RESOURCES "pfb-cells.h", RESOURCES "pfb-fold.h",
+                                         RESOURCES "pfb-in-place.h", NULL},
         .shared_bytes = self->shared_bytes,
         .epilogue = self->epilogue,
     };
@@ -236,7 +237,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     g_ptr_array_add(defines, ct_fft_radices_define(&self->way.radices));
     ct_fir_define(defines, "IS_REAL", bank->parts > 1);
     ct_fir_define(defines, "OUT_CHANNELS", bank->n_channels);
-    ct_fir_define(defines, "PITCH", ct_pfb_pitch(bank->length, &self->way));
+    ct_fir_define(defines, "PITCH", ct_pfb_pitch(bank, &self->way));
+    ct_fir_define(defines, "IN_PLACE", ct_pfb_in_place(bank, &self->way));
     ct_fir_define(defines, "GROUPS", self->n_groups);
     ct_fir_define(defines, "SHIFT", ct_params_bool(prepare->nodes[1].params, "shift"));
     const guint registers = ct_pfb_registers(bank, &self->way) + count_registers(self);

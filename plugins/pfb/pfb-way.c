@@ -18,15 +18,16 @@ static const struct {
 } ways[] = {
     {7, 512, 2, 2, 8, TRUE, TRUE, FALSE},    {8, 512, 2, 2, 8, FALSE, TRUE, TRUE},
     {8, 512, 2, 2, 8, TRUE, TRUE, FALSE},    {8, 2048, 2, 4, 4, TRUE, TRUE, FALSE},
-    {8, 512, 8, 2, 8, FALSE, FALSE, FALSE},  {8, 1024, 8, 4, 4, FALSE, FALSE, FALSE},
-    {16, 512, 2, 2, 8, TRUE, TRUE, FALSE},   {16, 512, 8, 2, 8, FALSE, FALSE, FALSE},
-    {32, 256, 8, 1, 8, FALSE, FALSE, FALSE},
+    {8, 4096, 2, 8, 2, TRUE, TRUE, TRUE},    {8, 512, 8, 2, 8, FALSE, FALSE, FALSE},
+    {8, 1024, 8, 4, 4, FALSE, FALSE, FALSE}, {16, 512, 2, 2, 8, TRUE, TRUE, FALSE},
+    {16, 512, 8, 2, 8, FALSE, FALSE, FALSE}, {32, 256, 8, 1, 8, FALSE, FALSE, FALSE},
+    {4, 4096, 4, 8, 2, TRUE, TRUE, TRUE},    {2, 4096, 8, 8, 2, TRUE, TRUE, TRUE},
 };
 
 enum { BY_SIZE, KEEPS_SUMS, KEEPS_SAMPLES };
 const CtTunable ct_pfb_tunables[] = {
     [PFB_THREADS] = {"threads", CT_VALUES(64, 128, 256), 128, "of a block, if groups are warps"},
-    [PFB_VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0, "phases of a thread; 0: by the sizes"},
+    [PFB_VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4, 8), 0, "phases of a thread; 0: by the sizes"},
     [PFB_AHEAD] = {"ahead", CT_VALUES(0, 2, 4, 5, 8, 10, 16), 0,
                    "spectra that are filtered, then transformed; 0: by the sizes"},
     [PFB_KEEPS] = {"keeps", CT_VALUES(BY_SIZE, KEEPS_SUMS, KEEPS_SAMPLES), BY_SIZE,
@@ -181,9 +182,22 @@ count_filter_registers(const PfbBank *bank, const PfbWay *way)
            2 * n_values + (n_taps < 8 || bank->parts > 1 ? 2 : 1) * sample_registers;
 }
 
-gint64
-ct_pfb_pitch(gint64 length, const PfbWay *way)
+gboolean
+ct_pfb_in_place(const PfbBank *bank, const PfbWay *way)
 {
+    const FftRadices *radices = &way->radices;
+    const guint n_values = way->vector * way->ahead, last = radices->radix[2];
+    return bank->parts == 1 && way->vector > 2 && radices->n_passes == 3 &&
+           radices->radix[0] == 16 && radices->radix[1] == 16 && n_values % 16 == 0 &&
+           n_values % last == 0 && last % way->vector == 0;
+}
+
+gint64
+ct_pfb_pitch(const PfbBank *bank, const PfbWay *way)
+{
+    const gint64 length = bank->length;
+    if (ct_pfb_in_place(bank, way))
+        return 16 * (16 * (length / 256 + 2) + 2);
     const gint64 apart = length / way->radices.radix[0], n_banks = MIN(length, 16);
     gint64 pitch = length + length / 16;
     while (apart < 16 && pitch % n_banks != apart % n_banks)
@@ -210,7 +224,7 @@ ct_pfb_registers(const PfbBank *bank, const PfbWay *way)
 gsize
 ct_pfb_buffer_bytes(const PfbBank *bank, const PfbWay *way)
 {
-    return way->ahead * (gsize)ct_pfb_pitch(bank->length, way) * 2 * sizeof(float);
+    return way->ahead * (gsize)ct_pfb_pitch(bank, way) * 2 * sizeof(float);
 }
 
 gsize

@@ -55,9 +55,12 @@ PfbWay ct_pfb_way_choose(const PfbWay *usual, const gint64 *tuning, const PfbBan
 /* The most phases with so many taps. */
 gint64 ct_pfb_most_phases(const PfbBank *like, gint64 n_taps);
 
+/* Whether spectra stay at their place in shared memory (pfb-in-place.h). */
+gboolean ct_pfb_in_place(const PfbBank *bank, const PfbWay *way);
+
 /* The distance of spectra in shared memory. In the first pass, threads side by side read values
  * side by side of one spectrum, then of the next: these lie in other banks. */
-gint64 ct_pfb_pitch(gint64 length, const PfbWay *way);
+gint64 ct_pfb_pitch(const PfbBank *bank, const PfbWay *way);
 
 /* Registers of a thread for numbers: those of the filter, those that it transforms, and the factors
  * of the passes behind the first. */

@@ -14,7 +14,8 @@
  * and X[P/2 − c], the conjugate of the same with the other sign.
  *
  * Constants of the compilation beside those of fir-window.h and fft-radix.h: IS_REAL, whether
- * samples are; PITCH, of spectra in shared memory; GROUPS, of a block; BUFFERS, of a group;
+ * samples are; PITCH, of spectra in shared memory; IN_PLACE, whether passes are those
+ * of pfb-in-place.h; GROUPS, of a block; BUFFERS, of a group;
  * KEEPS_SAMPLES, whether threads keep samples from spectrum to spectrum, not sums; SHIFT, whether
  * channel 0 stands in the middle; OUT_CHANNELS. Threads are spread over series, by groups.
  *
@@ -95,6 +96,7 @@ count_turns(int pass = 0)
  * first pass. `to` is the other buffer. */
 template <int pass> struct Passes {
     typedef Factors<pass> Own;
+    static constexpr int n_turns = count_turns(pass);
     static constexpr int radix = Own::radix, span = Own::span, apart = LENGTH / radix;
     static_assert(radix % UNIT == 0, "a thread begins at one place in each spectrum");
     static constexpr int n_values = count_transforms(pass) * radix;
@@ -171,6 +173,19 @@ template <int pass> struct Passes {
         }
     }
 };
+
+#if IN_PLACE
+#include "pfb-in-place.h"
+#else
+typedef Passes<0> AllPasses;
+
+/* The place of a phase in a filtered spectrum. */
+__device__ constexpr int
+filtered_place(int phase)
+{
+    return phase;
+}
+#endif
 
 #if IS_REAL
 /* The values of a spectrum that a thread has at the end, and the threads that have them all. */
@@ -310,9 +325,10 @@ swap(ct_cf32 *&a, ct_cf32 *&b)
     b = c;
 }
 
-/* Puts SIDE filtered phases from `phase` on, modulo P, to their places in a spectrum. */
+/* Puts SIDE filtered phases from `phase` and `offset` on, modulo P, to their places in a spectrum.
+ */
 __device__ inline void
-put(ct_cf32 *values_of_spectrum, int phase, const OUT *values)
+put(ct_cf32 *values_of_spectrum, int phase, int offset, const OUT *values)
 {
     OUT *spectrum = (OUT *)values_of_spectrum;
     struct alignas(SIDE * sizeof(OUT)) Whole {
@@ -321,12 +337,12 @@ put(ct_cf32 *values_of_spectrum, int phase, const OUT *values)
 #pragma unroll
     for (int i = 0; i < SIDE; i++) {
         if (ROTATES)
-            spectrum[(uint32)(phase + i) % N_CHANNELS] = values[i];
+            spectrum[filtered_place((uint32)(phase + offset + i) % N_CHANNELS)] = values[i];
         else
             whole.value[i] = values[i];
     }
     if (!ROTATES)
-        *(Whole *)&spectrum[phase] = whole;
+        *(Whole *)&spectrum[filtered_place(phase) + filtered_place(offset)] = whole;
 }
 
 #if KEEPS_SAMPLES
@@ -352,7 +368,7 @@ struct Filter {
 #pragma unroll
                 for (int k = 0; k < SIDE; k++)
                     values[k] = made[k][row];
-                put(spectra + row * PITCH, phase + OFFSET(i), values);
+                put(spectra + row * PITCH, phase, OFFSET(i), values);
             }
         }
         windows.move(samples);
@@ -371,7 +387,7 @@ struct Filter {
         for (int row = 0; row < AHEAD; row++)
 #pragma unroll
             for (int i = 0; i < VECTOR; i += SIDE)
-                put(spectra + row * PITCH, phase + OFFSET(i), made[row].item + i);
+                put(spectra + row * PITCH, phase, OFFSET(i), made[row].item + i);
     }
 };
 #endif
@@ -435,7 +451,7 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
     Taps own(taps, thread * SIDE, groups);
     const int phase = (ROTATES ? (int)place.rotated(axes, chunk) : 0) + thread * SIDE;
     Samples ahead[AHEAD] = {};
-    Passes<0> passes;
+    AllPasses passes;
     Filter filter;
     CtEpilogue epilogue(settings);
     [[maybe_unused]] const CtEpilogue::Element element =
@@ -465,9 +481,9 @@ __launch_bounds__(THREADS, MIN_BLOCKS)
         passes.run(v, memory, other, thread);
         /* The buffer from which the last pass of real samples has read, or which that of complex
          * samples has not read. */
-        [[maybe_unused]] ct_cf32 *last = (count_turns() + !IS_REAL) % 2 == 0 ? memory : other;
+        [[maybe_unused]] ct_cf32 *last = (AllPasses::n_turns + !IS_REAL) % 2 == 0 ? memory : other;
         /* The buffer that was read last is not written next. */
-        if ((count_turns() + Cells::exchanges) % 2 == 0)
+        if ((AllPasses::n_turns + Cells::exchanges) % 2 == 0)
             swap(memory, other);
 #if CELL
         taken.take(v, last, thread, row - (N_TAPS - 1));

@@ -231,12 +231,15 @@ test_factors(void)
         gint64 n_channels, n_taps, hop;
         gboolean shift;
     } banks[] = {
-        {100, 8, 100, FALSE},  {96, 8, 48, TRUE},     {768, 8, 768, FALSE}, {75, 5, 25, FALSE},
-        {125, 1, 125, FALSE},  {1536, 8, 1536, TRUE}, {6, 13, 6, TRUE},     {100, 32, 20, TRUE},
-        {960, 3, 960, FALSE},  {12, 8, 3, FALSE},     {300, 16, 150, TRUE}, {1000, 7, 500, FALSE},
-        {45, 20, 45, FALSE},   {250, 4, 250, TRUE},   {80, 9, 80, FALSE},   {3, 8, 1, FALSE},
-        {240, 30, 60, TRUE},   {640, 8, 640, FALSE},  {3, 1, 3, FALSE},     {2, 2, 2, TRUE},
-        {2048, 8, 2048, TRUE}, {640, 1, 640, FALSE},
+        {100, 8, 100, FALSE},  {96, 8, 48, TRUE},      {768, 8, 768, FALSE},
+        {75, 5, 25, FALSE},    {125, 1, 125, FALSE},   {1536, 8, 1536, TRUE},
+        {6, 13, 6, TRUE},      {100, 32, 20, TRUE},    {960, 3, 960, FALSE},
+        {12, 8, 3, FALSE},     {300, 16, 150, TRUE},   {1000, 7, 500, FALSE},
+        {45, 20, 45, FALSE},   {250, 4, 250, TRUE},    {80, 9, 80, FALSE},
+        {3, 8, 1, FALSE},      {240, 30, 60, TRUE},    {640, 8, 640, FALSE},
+        {3, 1, 3, FALSE},      {2, 2, 2, TRUE},        {2048, 8, 2048, TRUE},
+        {640, 1, 640, FALSE},  {4096, 4, 4096, TRUE},  {4096, 2, 2048, FALSE},
+        {4096, 2, 512, FALSE}, {4096, 8, 4096, FALSE}, {4096, 8, 1024, TRUE},
     };
     g_autoptr(GRand) random = g_rand_new_with_seed(5);
 
@@ -354,9 +357,9 @@ static void
 test_kernels(void)
 {
     static const gint64 sizes[][2] = {
-        {2, 4},   {8, 16},   {64, 8},   {128, 32}, {256, 8},  {256, 16}, {256, 32},
-        {512, 8}, {512, 16}, {1024, 8}, {64, 20},  {512, 2},  {64, 3},   {256, 4},
-        {64, 11}, {16, 17},  {100, 8},  {768, 8},  {1536, 8}, {96, 16},  {75, 8}};
+        {2, 4},    {8, 16},   {64, 8},   {128, 32}, {256, 8}, {256, 16}, {256, 32}, {512, 8},
+        {512, 16}, {1024, 8}, {64, 20},  {512, 2},  {64, 3},  {256, 4},  {64, 11},  {16, 17},
+        {100, 8},  {768, 8},  {1536, 8}, {96, 16},  {75, 8},  {4096, 8}, {2048, 8}};
 
     if (!kernel_test_can())
         return;
@@ -447,7 +450,7 @@ test_epilogues(void)
 }
 
 #define REFUSED                                                                                    \
-    "it wants a product of 2, 3 and 5 that 512 threads can share, of at most 2048 channels (8 "    \
+    "it wants a product of 2, 3 and 5 that 512 threads can share, of at most 4096 channels (8 "    \
     "taps), 512 (16 taps) or 256 (32 taps) of ci8, but is given "
 
 /* The reasons why the variant refuses chains. */
@@ -460,7 +463,7 @@ test_refusals(void)
         const char *reason;
         guint order;
     } cases[] = {
-        {4096, 4, 4096, FALSE, REFUSED "4096 channels of 4 taps"},
+        {8192, 4, 8192, FALSE, REFUSED "8192 channels of 4 taps"},
         {1024, 9, 1024, FALSE, REFUSED "1024 channels of 9 taps"},
         {56, 4, 56, FALSE, REFUSED "56 channels of 4 taps"},
         {900, 4, 900, FALSE, REFUSED "900 channels of 4 taps"},

@@ -57,6 +57,8 @@ check_banks(GpuBench *bench)
     check_bank(bench, "cuda", "cuda", "ci8", 256, 8, 0);
     check_bank(bench, "cuda", "radix-cuda", "ci8", 256, 8, 115);
     check_bank(bench, "cuda", "radix-cuda", "ci8", 1024, 8, 0);
+    check_bank(bench, "cuda", "cuda", "ci8", 4096, 8, 0);
+    check_bank(bench, "cuda", "radix-cuda", "ci8", 4096, 8, 0);
 }
 
 /* Filter banks of 64 times 64 coefficients and less, of few stations. */
