@@ -85,7 +85,7 @@ choose_cells(Pfb *self)
 static gboolean
 is_usual_count(gint64 n_taps)
 {
-    return n_taps == 8 || n_taps == 16 || n_taps == 32;
+    return n_taps == 8 || n_taps == 16 || n_taps == 32 || n_taps == 64;
 }
 
 /* Bytes of shared memory of a block. */

@@ -22,6 +22,7 @@ static const struct {
     {8, 1024, 8, 4, 4, FALSE, FALSE, FALSE}, {16, 512, 2, 2, 8, TRUE, TRUE, FALSE},
     {16, 512, 8, 2, 8, FALSE, FALSE, FALSE}, {32, 256, 8, 1, 8, FALSE, FALSE, FALSE},
     {4, 4096, 4, 8, 2, TRUE, TRUE, TRUE},    {2, 4096, 8, 8, 2, TRUE, TRUE, TRUE},
+    {64, 128, 8, 1, 8, FALSE, TRUE, TRUE},
 };
 
 enum { BY_SIZE, KEEPS_SUMS, KEEPS_SAMPLES };
