@@ -7,13 +7,17 @@
  *
  * Constants of the compilation: LENGTH, P; RADICES, of the passes, whose product is P;
  * FUSES_FACTORS, whether those of radices of two are part of additions, which takes more registers;
- * 0 if it is not defined. */
+ * TURNS_FACTORS, whether some of these are made of others each time, which takes fewer registers
+ * and more operations; 0 if they are not defined. */
 #pragma once
 
 #include "cornerturn/kernel.h"
 
 #ifndef FUSES_FACTORS
 #define FUSES_FACTORS 0
+#endif
+#ifndef TURNS_FACTORS
+#define TURNS_FACTORS 0
 #endif
 
 static constexpr int radices[] = {RADICES};
@@ -358,7 +362,9 @@ join4_16(ct_cf32 *v, int apart, int m)
 template <int pass> struct Factors<pass, true> : Pass<pass> {
     using Pass<pass>::radix, Pass<pass>::span, Pass<pass>::inner, Pass<pass>::outer;
     static constexpr int n_squares = outer == 4 ? 2 : 1;
-    ct_cf32 high[2], low[outer], squares[n_squares];
+    static constexpr bool turns = TURNS_FACTORS && radix == 16;
+    static constexpr int n_low = turns ? 1 : outer, n_own_squares = turns ? 1 : n_squares;
+    ct_cf32 high[2], low[n_low], squares[n_own_squares];
 
     /* table: exp(−2πi m / P) */
     __device__ void
@@ -366,10 +372,10 @@ template <int pass> struct Factors<pass, true> : Pass<pass> {
     {
         const int step = index % span * (LENGTH / (span * radix));
 #pragma unroll
-        for (int a = 0; a < outer; a++)
+        for (int a = 0; a < n_low; a++)
             low[a] = table[step + a * (LENGTH / radix)];
 #pragma unroll
-        for (int a = 0; a < n_squares && inner == 4; a++)
+        for (int a = 0; a < n_own_squares && inner == 4; a++)
             squares[a] = table[2 * (step + a * (LENGTH / radix))];
 #pragma unroll
         for (int i = 0; i < outer / 2; i++)
@@ -380,14 +386,28 @@ template <int pass> struct Factors<pass, true> : Pass<pass> {
     await()
     {
 #pragma unroll
-        for (int a = 0; a < outer; a++)
+        for (int a = 0; a < n_low; a++)
             await_factor(low[a]);
 #pragma unroll
-        for (int a = 0; a < n_squares && inner == 4; a++)
+        for (int a = 0; a < n_own_squares && inner == 4; a++)
             await_factor(squares[a]);
 #pragma unroll
         for (int i = 0; i < outer / 2; i++)
             await_factor(high[i]);
+    }
+
+    /* A factor that is turned by m / 16 if it is not kept. Nothing else is kept in its place. */
+    static __device__ ct_cf32
+    turned(const ct_cf32 *kept, int a, int m)
+    {
+        if constexpr (turns) {
+            ct_cf32 first = kept[0];
+            ct_keep(first.re);
+            ct_keep(first.im);
+            return rotate16(first, m);
+        } else {
+            return kept[a];
+        }
     }
 
     __device__ void
@@ -405,7 +425,7 @@ template <int pass> struct Factors<pass, true> : Pass<pass> {
 #pragma unroll
         for (int a = 0; a < outer; a++) {
             ct_cf32 *own = v + a * inner;
-            const ct_cf32 square = squares[a % n_squares];
+            const ct_cf32 square = turned(squares, a % n_squares, 2 * (a % n_squares));
             if (inner == 2 && pass == 0)
                 join16(own[0], own[1], 0);
             else if (inner == 2)
@@ -413,7 +433,8 @@ template <int pass> struct Factors<pass, true> : Pass<pass> {
             else if (pass == 0)
                 join4_16(own, 1, a * (16 / radix));
             else
-                join4(own, 1, low[a], a < n_squares ? square : ct_cf32{square.im, -square.re});
+                join4(own, 1, turned(low, a, a),
+                      a < n_squares ? square : ct_cf32{square.im, -square.re});
         }
     }
 };

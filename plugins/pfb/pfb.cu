@@ -44,6 +44,8 @@
 #define UNIT          (IS_REAL ? VECTOR / 2 : VECTOR) /* values of a thread in a spectrum */
 
 #define FUSES_FACTORS 1
+/* Samples of 8 phases leave few registers. */
+#define TURNS_FACTORS (VECTOR > 4)
 #include "fft-radix.h"
 
 /* The transforms of a thread in a pass. */
