@@ -101,7 +101,7 @@ static guint
 count_shared(const BeamformTile *tile, const BeamformProblem *problem)
 {
     const guint n_weights = problem->has_pol_weights ? 2 : 1;
-    return tile->n_slabs * tile->depth * (tile->columns + 2 + n_weights * (tile->beams + 2)) * 8;
+    return tile->n_slabs * tile->depth * (tile->columns + 2 + n_weights * (tile->beams + 4)) * 8;
 }
 
 /* The fewest stations of a slab with which each thread has voltages to load, in units of two

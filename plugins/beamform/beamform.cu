@@ -36,14 +36,17 @@ static constexpr int weight_pols = POL_WEIGHTS ? 2 : 1;
 static constexpr int unit_columns = X_PAIRS ? 2 : 1; /* read at once */
 static constexpr int unit_times = unit_columns / N_POLS;
 /* Rows are padded so that threads that write along stations use different banks. */
-static constexpr int voltage_row = TILE_COLUMNS + 2, weight_row = TILE_BEAMS + 2;
+static constexpr int voltage_row = TILE_COLUMNS + 2, weight_row = TILE_BEAMS + 4;
+static constexpr int unit_beams = THREAD_BEAMS < 4 ? THREAD_BEAMS : 4; /* read at once */
 
 static_assert(unit_columns % N_POLS == 0, "polarisations in the columns lie side by side");
 static_assert(TILE_COLUMNS / unit_columns * DEPTH % n_threads == 0, "threads have units alike");
 static_assert(n_threads % 32 == 0 && THREAD_BEAMS % 2 == 0 && THREAD_COLUMNS % 2 == 0, "pairs");
 
 struct Slab {
-    alignas(16) ct_cf32 weights[weight_pols][DEPTH][weight_row];
+    /* Real and imaginary parts lie apart: those of neighbouring beams then are in registers of
+     * both banks, and fewer multiply-adds wait for their operands. */
+    alignas(16) float weights[weight_pols][DEPTH][2][weight_row];
     alignas(16) ct_cf32 voltages[DEPTH][voltage_row];
 };
 
@@ -52,20 +55,32 @@ struct alignas(16) Pair {
     ct_cf32 a, b;
 };
 
-/* The position of a beam of the tile in a row of weights. A thread has two neighbouring beams where
- * these are written at once; otherwise its beams are threads_beams apart. It reads two at once. */
-__device__ inline int
-weight_place(int m)
-{
-    const int i = m / threads_beams;
-    return Y_BEAMS ? m : (i / 2 * threads_beams + m % threads_beams) * 2 + i % 2;
-}
+/* Parts of weights that are read at once. */
+struct alignas(unit_beams * 4) Parts {
+    float of[unit_beams];
+};
 
-/* The i-th beam of a thread. */
+/* The i-th beam of a thread. A thread has two neighbouring beams where these are written at once;
+ * otherwise its beams are threads_beams apart. */
 __device__ inline int
 thread_beam(int lane, int i)
 {
     return Y_BEAMS ? (i / 2 * threads_beams + lane) * 2 + i % 2 : i * threads_beams + lane;
+}
+
+/* The position in a row of weights of the i-th beam of a thread, which reads unit_beams at once. */
+__device__ inline int
+weight_place(int lane, int i)
+{
+    return (i / unit_beams * threads_beams + lane) * unit_beams + i % unit_beams;
+}
+
+/* The same of a beam of the tile. */
+__device__ inline int
+weight_place(int m)
+{
+    return Y_BEAMS ? weight_place(m / 2 % threads_beams, m / 2 / threads_beams * 2 + m % 2)
+                   : weight_place(m % threads_beams, m / threads_beams);
 }
 
 /* The weights of a tile. */
@@ -106,15 +121,18 @@ struct Weights {
         /* Threads without a copy of their own get a position, too. */
         const int own = thread % (n < n_threads ? n : n_threads);
         const uint8 *w = from + s * station + place(own);
-        ct_cf32 *to = &slab.weights[pol_of(own)][station_of(own)][weight_place(beam_of(own))];
+        float *to = &slab.weights[pol_of(own)][station_of(own)][0][weight_place(beam_of(own))];
 #pragma unroll
         for (int e = 0; e < n_each; e++) {
             /* The counts are powers of two, so that positions can be added. */
             const int step = e * n_threads;
-            if (n % n_threads == 0 || step + thread < n)
-                ct_cp_async8(to + (pol_of(step) * DEPTH + station_of(step)) * weight_row +
-                                 weight_place(beam_of(step)),
-                             w + place(step));
+            if (n % n_threads != 0 && step + thread >= n)
+                continue;
+            const uint8 *parts = w + place(step);
+            float *real = to + (pol_of(step) * DEPTH + station_of(step)) * 2 * weight_row +
+                          weight_place(beam_of(step));
+            ct_cp_async4(real, parts);
+            ct_cp_async4(real + weight_row, parts + sizeof(float));
         }
     }
 
@@ -125,8 +143,12 @@ struct Weights {
 #pragma unroll 1
         for (int i = (int)threadIdx.x; i < n; i += n_threads) {
             const bool there = beam_of(i) < n_beams && s + station_of(i) < N_STATIONS;
-            ct_cp_async8_zfill(&slab.weights[pol_of(i)][station_of(i)][weight_place(beam_of(i))],
-                               from + s * station + place(i), there ? 8 : 0);
+            const unsigned bytes = there ? sizeof(float) : 0;
+            const uint8 *parts = from + s * station + place(i);
+            float(&to)[2][weight_row] = slab.weights[pol_of(i)][station_of(i)];
+            const int m = weight_place(beam_of(i));
+            ct_cp_async4_zfill(&to[0][m], parts, bytes);
+            ct_cp_async4_zfill(&to[1][m], parts + sizeof(float), bytes);
         }
     }
 };
@@ -290,7 +312,8 @@ struct Sums {
 
     /* A thread multiplies these for one station. */
     struct Factors {
-        ct_cf32 x[THREAD_COLUMNS], w[weight_pols][THREAD_BEAMS];
+        ct_cf32 x[THREAD_COLUMNS];
+        float w[weight_pols][2][THREAD_BEAMS];
     };
     __device__ void
     read(Factors &factors, const Slab &slab, int k) const
@@ -305,29 +328,32 @@ struct Sums {
 #pragma unroll
         for (int p = 0; p < weight_pols; p++)
 #pragma unroll
-            for (int i = 0; i < THREAD_BEAMS; i += 2) {
-                const Pair pair =
-                    *(const Pair *)&slab.weights[p][k][(i / 2 * threads_beams + lane_beam) * 2];
-                factors.w[p][i] = pair.a;
-                factors.w[p][i + 1] = pair.b;
-            }
+            for (int part = 0; part < 2; part++)
+#pragma unroll
+                for (int i = 0; i < THREAD_BEAMS; i += unit_beams) {
+                    const auto *row = slab.weights[p][k][part];
+                    const Parts parts = *(const Parts *)(row + weight_place(lane_beam, i));
+#pragma unroll
+                    for (int u = 0; u < unit_beams; u++)
+                        factors.w[p][part][i + u] = parts.of[u];
+                }
     }
     __device__ void
-    add_products(const ct_cf32 (&w)[THREAD_BEAMS], const ct_cf32 (&x)[THREAD_COLUMNS], int p)
+    add_products(const float (&w)[2][THREAD_BEAMS], const ct_cf32 (&x)[THREAD_COLUMNS], int p)
     {
 #pragma unroll
         for (int i = 0; i < THREAD_BEAMS; i++)
 #pragma unroll
             for (int j = p; j < THREAD_COLUMNS; j += weight_pols) {
-                sums[i][j].re += w[i].re * x[j].re;
-                sums[i][j].im += w[i].re * x[j].im;
+                sums[i][j].re += w[0][i] * x[j].re;
+                sums[i][j].im += w[0][i] * x[j].im;
             }
 #pragma unroll
         for (int i = 0; i < THREAD_BEAMS; i++)
 #pragma unroll
             for (int j = p; j < THREAD_COLUMNS; j += weight_pols) {
-                sums[i][j].re -= w[i].im * x[j].im;
-                sums[i][j].im += w[i].im * x[j].re;
+                sums[i][j].re -= w[1][i] * x[j].im;
+                sums[i][j].im += w[1][i] * x[j].re;
             }
     }
     __device__ void
