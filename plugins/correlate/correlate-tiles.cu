@@ -6,6 +6,9 @@
  * is UNIT_I × UNIT_J groups of LANES_I × LANES_J threads, a thread has ROWS × COLUMNS products; if
  * tiles are small, a block has several units.
  *
+ * The rows of a thread are spread over the whole tile, and so are its columns: one vector of each
+ * stretch of the inputs. So on the diagonal all threads leave out the same products.
+ *
  * In floating point, sums of CHUNK spectra are added to a running sum. Where a firing ends within a
  * chunk, both sums are kept, so the order of additions does not depend on where the stream is cut.
  *
@@ -16,6 +19,8 @@
 constexpr int group_threads = LANES_I * LANES_J;
 constexpr int unit_threads = group_threads * UNIT_I * UNIT_J;
 constexpr int n_threads = unit_threads * N_UNITS;
+/* The threads along the sides of a tile. */
+constexpr int lanes_i = UNIT_I * LANES_I, lanes_j = UNIT_J * LANES_J;
 /* Neighbouring inputs that a thread reads at once. */
 constexpr int vector = 16 / sizeof(VOLTAGE);
 /* A single tile has the same inputs on both sides. */
@@ -25,7 +30,7 @@ constexpr int side_bytes = DEPTH * TILE * sizeof(VOLTAGE);
 constexpr int unit_bytes = n_sides * side_bytes + (N_UNITS > 1 ? 16 : 0);
 constexpr int stage_bytes = N_UNITS * unit_bytes;
 
-static_assert(UNIT_I * LANES_I * ROWS == TILE && UNIT_J * LANES_J * COLUMNS == TILE, "square");
+static_assert(lanes_i * ROWS == TILE && lanes_j * COLUMNS == TILE, "square");
 static_assert(ROWS % vector == 0 && COLUMNS % vector == 0, "whole vectors");
 
 struct alignas(16) Vector {
@@ -42,7 +47,7 @@ struct Unit {
     bool is_added; /* the range ends a chunk or an integration */
 };
 
-/* The part of a tile that a thread holds: row r is tile row row(r). */
+/* The part of a tile that a thread holds. */
 struct Products {
     ct_complex<REAL> at[ROWS][COLUMNS];
 };
@@ -51,6 +56,13 @@ __device__ inline int
 spread(int lane, int n_lanes, int index)
 {
     return vector * (lane + n_lanes * (index / vector)) + index % vector;
+}
+
+/* Whether any thread needs its product (r, c) in a tile on the diagonal. */
+__device__ constexpr bool
+reaches_diagonal(int r, int c)
+{
+    return lanes_i * (r / vector + 1) > lanes_j * (c / vector);
 }
 
 __device__ inline void
@@ -256,13 +268,15 @@ read(Factors &factors, const char *rows, const char *columns, int t)
 #pragma unroll
     for (int r = 0; r < ROWS / vector; r++)
         factors.a[r] = *(const Vector *)(rows + t * TILE * (int)sizeof(VOLTAGE) +
-                                         r * LANES_I * (int)sizeof(Vector));
+                                         r * lanes_i * (int)sizeof(Vector));
 #pragma unroll
     for (int c = 0; c < COLUMNS / vector; c++)
         factors.b[c] = *(const Vector *)(columns + t * TILE * (int)sizeof(VOLTAGE) +
-                                         c * LANES_J * (int)sizeof(Vector));
+                                         c * lanes_j * (int)sizeof(Vector));
 }
 
+/* `is_square`: of a tile on the diagonal. */
+template <bool is_square>
 __device__ inline void
 add_products(Products &products, const Factors &factors)
 {
@@ -272,12 +286,16 @@ add_products(Products &products, const Factors &factors)
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const VOLTAGE x = factors.a[r / vector].at[r % vector];
+            if (is_square && !reaches_diagonal(r, c))
+                continue;
             products.at[r][c].re += x.re * y.re;
             products.at[r][c].im += x.im * y.re;
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const VOLTAGE x = factors.a[r / vector].at[r % vector];
+            if (is_square && !reaches_diagonal(r, c))
+                continue;
             products.at[r][c].re += x.im * y.im;
             products.at[r][c].im -= x.re * y.im;
         }
@@ -287,6 +305,7 @@ add_products(Products &products, const Factors &factors)
 /* Adds the products of n spectra. Factors of a spectrum are read while those of the one before are
  * multiplied. The compiler must not mix the multiply-adds of two spectra: neighbouring ones share a
  * factor, without which a multiply-add takes two clocks to read its operands. */
+template <bool is_square>
 __device__ inline void
 multiply_some(const char *rows, const char *columns, Products &products, int n)
 {
@@ -295,11 +314,11 @@ multiply_some(const char *rows, const char *columns, Products &products, int n)
 #pragma unroll 1
     for (int t = 1;; t += 2) {
         read(odd, rows, columns, t < n ? t : 0);
-        add_products(products, even);
+        add_products<is_square>(products, even);
         if (t >= n)
             break;
         read(even, rows, columns, t + 1 < n ? t + 1 : 0);
-        add_products(products, odd);
+        add_products<is_square>(products, odd);
         if (t + 1 >= n)
             break;
     }
@@ -307,27 +326,27 @@ multiply_some(const char *rows, const char *columns, Products &products, int n)
 
 /* Adds the products of a stage; in single precision, if a block has one unit, of n spectra. The
  * others have few multiply-adds, or slow ones, and are faster unrolled. */
+template <bool is_square>
 __device__ inline void
 multiply(const char *rows, const char *columns, Products &products, int n)
 {
     if constexpr (DIRECT && N_UNITS == 1) {
-        multiply_some(rows, columns, products, n);
+        multiply_some<is_square>(rows, columns, products, n);
         return;
     }
 #pragma unroll
     for (int t = 0; t < DEPTH; t++) {
         Factors factors;
         read(factors, rows, columns, t);
-        add_products(products, factors);
+        add_products<is_square>(products, factors);
     }
 }
 
 /* ---- sums ---- */
 
-/* A thread's position in a tile. */
+/* A thread's position in its unit. */
 struct Thread {
-    int row, column; /* of the first thread of its group */
-    int i, j;        /* in the group */
+    int i, j;
 };
 
 /* Calls each(r, c, element) for the products that are neighbours in memory; `element` of a tile. */
@@ -339,9 +358,7 @@ for_vectors(const Thread &thread, Each each)
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int c = 0; c < COLUMNS; c += vector)
-            each(r, c,
-                 (thread.row + spread(thread.i, LANES_I, r)) * TILE + thread.column +
-                     spread(thread.j, LANES_J, c));
+            each(r, c, spread(thread.i, lanes_i, r) * TILE + spread(thread.j, lanes_j, c));
 }
 
 __device__ inline Vector
@@ -436,9 +453,8 @@ finish(const CorrelatePiece &piece, const Unit &unit, const Thread &thread, Prod
 #pragma unroll 1
     for (int k = 0; k < ROWS * COLUMNS / vector; k++) {
         const Vector sum = running[k * n_threads];
-        const int row = thread.row + spread(thread.i, LANES_I, k / (COLUMNS / vector));
-        const int column =
-            thread.column + spread(thread.j, LANES_J, k % (COLUMNS / vector) * vector);
+        const int row = spread(thread.i, lanes_i, k / (COLUMNS / vector));
+        const int column = spread(thread.j, lanes_j, k % (COLUMNS / vector) * vector);
         if (!due && end >= CHUNK)
             *(Vector *)(sums + row * TILE + column) = sum;
         for (int v = 0; due && v < vector; v++)
@@ -473,16 +489,17 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
     const int u = N_UNITS == 1 ? 0 : threadIdx.x / unit_threads;
     const int id = threadIdx.x % unit_threads;
     const int group = id / group_threads, lane = id % group_threads;
-    const Thread thread = {group / UNIT_J * LANES_I * ROWS, group % UNIT_J * LANES_J * COLUMNS,
-                           lane / LANES_J, lane % LANES_J};
+    const Thread thread = {group / UNIT_J * LANES_I + lane / LANES_J,
+                           group % UNIT_J * LANES_J + lane % LANES_J};
     const Unit &unit = units[u];
     if (id == 0)
         find_unit(piece, blockIdx.x * N_UNITS + u, units[u]);
     __syncthreads();
 
     /* Whether any of the thread's products is needed; all units of a block run the same loop. */
-    const bool is_busy = unit.end >= 0 && unit.job.i + thread.row < n_inputs &&
-                         unit.job.j + thread.column < unit.job.i + thread.row + LANES_I * ROWS;
+    const bool is_busy = unit.end >= 0 && unit.job.i + vector * thread.i < n_inputs;
+    /* Units that share a warp go the same way. */
+    const bool is_square = n_tiles == 1 || (N_UNITS == 1 && unit.job.i == unit.job.j);
     const int n_steps =
         ((N_UNITS == 1 ? unit.end : longest_range(piece) + DEPTH - 1) + DEPTH - 1) / DEPTH;
     Vector *running = (Vector *)(shared + STAGES * stage_bytes) + threadIdx.x;
@@ -491,9 +508,9 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
         resume(piece, unit, thread, products, running);
     const int end = unit.end, phase = unit.phase;
 
-    const int row_offset = u * unit_bytes + (thread.row + vector * thread.i) * sizeof(VOLTAGE);
+    const int row_offset = u * unit_bytes + thread.i * (int)sizeof(Vector);
     const int column_offset = u * unit_bytes + (unit.job.i == unit.job.j ? 0 : side_bytes) +
-                              (thread.column + vector * thread.j) * sizeof(VOLTAGE);
+                              thread.j * (int)sizeof(Vector);
 #if DIRECT
     Loader loader = make_loader(piece, units[0]);
     const auto load = [&](char *stage, int t) {
@@ -530,9 +547,11 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
         if (step + 1 < n_steps)
             fetch(piece, units, fetched, (step + 1) * DEPTH);
 #endif
-        if (is_busy)
-            multiply(stage + row_offset, stage + column_offset, products,
-                     smaller(end - step * DEPTH, DEPTH));
+        const int n = smaller(end - step * DEPTH, DEPTH);
+        if (is_busy && is_square)
+            multiply<true>(stage + row_offset, stage + column_offset, products, n);
+        else if (is_busy)
+            multiply<false>(stage + row_offset, stage + column_offset, products, n);
 #if !DIRECT
         if (step + 1 < n_steps)
             store(units, fetched, shared + (step + 1) % 2 * stage_bytes);
@@ -549,7 +568,8 @@ __launch_bounds__(n_threads, BLOCKS) correlate_tiles(const CorrelatePiece piece)
     if (piece.parts) {
         VOLTAGE *part = (VOLTAGE *)piece.parts + part_of(unit.job);
         for_vectors(thread, [&](int r, int c, int element) {
-            *(Vector *)(part + element) = get(products, r, c);
+            if (!is_square || reaches_diagonal(r, c))
+                *(Vector *)(part + element) = get(products, r, c);
         });
     } else {
         finish(piece, unit, thread, products, running);
