@@ -275,31 +275,41 @@ read(Factors &factors, const char *rows, const char *columns, int t)
                                          c * lanes_j * (int)sizeof(Vector));
 }
 
+/* Multiplies re of a column, or im, by the rows, downwards or upwards: the first multiply-add has
+ * its row in common with the last one of the column before. */
+template <bool is_square, bool is_im>
+__device__ inline void
+add_column(Products &products, const Factors &factors, int c)
+{
+    const VOLTAGE y = factors.b[c / vector].at[c % vector];
+#pragma unroll
+    for (int k = 0; k < 2 * ROWS; k++) {
+        const int at = c % 2 ? k : 2 * ROWS - 1 - k, r = at / 2;
+        const VOLTAGE x = factors.a[r / vector].at[r % vector];
+        if (is_square && !reaches_diagonal(r, c))
+            continue;
+        if (is_im && at % 2)
+            products.at[r][c].re += x.im * y.im;
+        else if (is_im)
+            products.at[r][c].im -= x.re * y.im;
+        else if (at % 2)
+            products.at[r][c].im += x.im * y.re;
+        else
+            products.at[r][c].re += x.re * y.re;
+    }
+}
+
 /* `is_square`: of a tile on the diagonal. */
 template <bool is_square>
 __device__ inline void
 add_products(Products &products, const Factors &factors)
 {
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-        const VOLTAGE y = factors.b[c / vector].at[c % vector];
+    for (int c = 0; c < COLUMNS; c++)
+        add_column<is_square, false>(products, factors, c);
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const VOLTAGE x = factors.a[r / vector].at[r % vector];
-            if (is_square && !reaches_diagonal(r, c))
-                continue;
-            products.at[r][c].re += x.re * y.re;
-            products.at[r][c].im += x.im * y.re;
-        }
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const VOLTAGE x = factors.a[r / vector].at[r % vector];
-            if (is_square && !reaches_diagonal(r, c))
-                continue;
-            products.at[r][c].re += x.im * y.im;
-            products.at[r][c].im -= x.re * y.im;
-        }
-    }
+    for (int c = 0; c < COLUMNS; c++)
+        add_column<is_square, true>(products, factors, c);
 }
 
 /* Adds the products of n spectra. Factors of a spectrum are read while those of the one before are
