@@ -116,7 +116,8 @@ constexpr int row_step = n_threads / n_vectors;
 
 struct Loader {
     const char *from[2]; /* the first of the next spectra to be loaded */
-    unsigned bytes[2];   /* 0: no such input, or the same inputs on both sides */
+    unsigned bytes[2];   /* 0: no such input */
+    bool is_square;      /* both sides have the same inputs */
     int begin, end;      /* all spectra from begin to end − 1 can be read, 16 bytes at once */
 };
 
@@ -125,9 +126,10 @@ make_loader(const CorrelatePiece &piece, const Unit &unit)
 {
     Loader loader;
     const int m = threadIdx.x % n_vectors * vector;
+    loader.is_square = unit.job.i == unit.job.j;
     for (int side = 0; side < 2; side++) {
         const int first = side == 0 ? unit.job.i : unit.job.j;
-        const bool is_there = first + m < n_inputs && (side == 0 || unit.job.i != unit.job.j);
+        const bool is_there = first + m < n_inputs;
         loader.bytes[side] = is_there ? 16 : 0;
         loader.from[side] = (const char *)piece.voltages;
         if (is_there)
@@ -164,18 +166,21 @@ load_next(const CorrelatePiece &piece, const Unit &unit, Loader &loader, char *s
 {
     static_assert(N_UNITS > 1 || DEPTH % row_step == 0, "whole rows");
     char *to = stage + threadIdx.x * 16;
-    const bool is_whole = t >= loader.begin && t + DEPTH <= loader.end;
-    if (!is_whole)
+    if (t < loader.begin || t + DEPTH > loader.end) {
         load_some(piece, unit, to, t);
+        loader.from[0] += DEPTH * piece.from_time;
+        loader.from[1] += DEPTH * piece.from_time;
+        return;
+    }
+    const int64 step = row_step * piece.from_time;
 #pragma unroll
     for (int side = 0; side < n_sides; side++) {
-        if (is_whole) {
+        if (side == 1 && loader.is_square)
+            continue;
 #pragma unroll
-            for (int r = 0; r < DEPTH; r += row_step)
-                ct_cp_async16_zfill(to + side * side_bytes + r * TILE * sizeof(INPUT),
-                                    loader.from[side] + r * piece.from_time, loader.bytes[side]);
-        }
-        loader.from[side] += DEPTH * piece.from_time;
+        for (int r = 0; r < DEPTH; r += row_step, loader.from[side] += step)
+            ct_cp_async16_zfill(to + side * side_bytes + r * TILE * sizeof(INPUT),
+                                loader.from[side], loader.bytes[side]);
     }
 }
 
