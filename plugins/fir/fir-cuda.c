@@ -21,8 +21,9 @@ static const CtTunable tunables[] = {
                  "of a block, of one that turns samples twice as many"},
     [VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0,
                 "neighbouring outputs of a thread, if registers do; 0: those of 16 bytes"},
-    [AHEAD] = {"ahead", CT_VALUES(2, 4, 8), 4,
-               "rows that are read ahead, and filtered together, where windows slide"},
+    [AHEAD] = {"ahead", CT_VALUES(0, 2, 4, 8), 0,
+               "rows that are read ahead, and filtered together, where windows slide; 0: 4, of many "
+               "taps that are not turned 8"},
     [TILE] = {"tile", CT_VALUES(0, 16, 32, 64), 0,
               "samples that a tile reads side by side where it turns; 0: 16 or 32, by their bytes"},
     {NULL},
@@ -41,6 +42,12 @@ static const CtTunable tunables[] = {
  * and more than MANY_TAPS taps in registers, need so many more. */
 #define UNUSUAL_REGISTERS 16
 #define MANY_TAPS         24
+
+/* Rows that are read ahead: with so few taps, and with more. Threads that need many registers are
+ * few, and wait for memory longer than they compute. */
+#define FEW_TAPS   8
+#define FEW_AHEAD  4
+#define MANY_AHEAD 8
 
 /* The most threads of a block that turns samples: there are no registers for more. */
 #define TILE_THREADS 256
@@ -279,13 +286,16 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->n_threads = (guint)self->tuning[THREADS];
     if (self->shares_taps)
         self->n_threads = MIN(self->n_threads, TAP_THREADS);
-    self->spread.ahead = (guint)self->tuning[AHEAD];
+    self->spread.ahead = self->tuning[AHEAD] ? (guint)self->tuning[AHEAD] : FEW_AHEAD;
     ct_fir_spread_axes(&self->spread, &axes, &in, &out, FALSE);
     choose_times(self, &axes, ct_stream_width(output->stream));
     ct_fir_spread_axes(&self->spread, &axes, &in, &out, TRUE);
     choose_vector(self, &axes);
     ct_fir_spread_axes(&self->spread, &axes, &in, &out, FALSE);
     choose_tiles(self, &axes);
+    if (!self->tuning[AHEAD] && self->slides && self->tile_read == 0 &&
+        self->spread.n_taps > FEW_TAPS)
+        self->spread.ahead = MANY_AHEAD;
     self->phases_apart = self->vector > 1 && axes.phase == axes.n_axes - 1;
     self->kernel = compile(self, error);
     return self->kernel != NULL;
