@@ -149,13 +149,15 @@ compile_weights(const CorrelateDevice *self, GError **error)
 /* ---- prepare ---- */
 
 /* The use that blocks of equal duration make of a device: the average use of its multiprocessors,
- * whose last round may not be full, and whether each has enough blocks to hide latency. */
+ * whose last round may not be full, and whether each has enough blocks to hide latency. Blocks of
+ * one warp, of which many fit, also leave schedulers idle in the last of their turns. */
 static gdouble
-use_of_device(gdouble n_blocks, guint n_multiprocessors, guint n_at_once)
+use_of_device(const CorrelateDevice *self, gdouble n_blocks, guint n_at_once)
 {
+    const guint n_multiprocessors = ct_device_info(self->device)->n_multiprocessors;
     const gdouble each = n_blocks / n_multiprocessors;
     const gdouble rounds = (gdouble)(gint64)(each + 0.999999);
-    return each / rounds * MIN(1, 2 * rounds / n_at_once);
+    return each / rounds * MIN(1, rounds / (self->arithmetic->n_turns * n_at_once));
 }
 
 /* Chooses whether integrations are divided, and into what chunks, by the predicted rate. */
@@ -163,7 +165,6 @@ static void
 choose_chunk(CorrelateDevice *self, gint64 max_samples)
 {
     const Correlate *correlate = self->correlate;
-    const CtDeviceInfo *info = ct_device_info(self->device);
     const guint n_at_once =
         ct_kernel_occupancy(self->products, self->tile.n_threads, self->tile.shared_bytes);
     const gint64 longest = MIN(max_samples, correlate->integration);
@@ -173,7 +174,7 @@ choose_chunk(CorrelateDevice *self, gint64 max_samples)
     const gboolean is_exact = self->arithmetic->most > 0;
     const gint chunk = self->arithmetic->chunk;
     const gint64 most_parts = divide_up(longest, is_exact ? 2 * chunk : chunk);
-    gdouble best = use_of_device(n_blocks, info->n_multiprocessors, n_at_once);
+    gdouble best = use_of_device(self, n_blocks, n_at_once);
 
     self->chunk = 0;
     self->most_ranges =
@@ -182,9 +183,8 @@ choose_chunk(CorrelateDevice *self, gint64 max_samples)
         return;
     /* Chunks of floating-point sums have a fixed length. */
     for (gint64 n = is_exact ? 2 : most_parts; n > 1 && n <= most_parts; n += 1 + n / 8) {
-        const gdouble use =
-            use_of_device(n_blocks * (gdouble)n, info->n_multiprocessors, n_at_once) /
-            (1 + (gdouble)n * self->arithmetic->part_cost / (gdouble)longest);
+        const gdouble use = use_of_device(self, n_blocks * (gdouble)n, n_at_once) /
+                            (1 + (gdouble)n * self->arithmetic->part_cost / (gdouble)longest);
         if (use <= best)
             continue;
         best = use;

@@ -57,23 +57,23 @@ const CtTunable ct_correlate_tunables[] = {
 
 const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS] = {
     [F32] = {"correlate_tiles", "tiles", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, 128, TRUE,
-             FALSE, 0, 25},
+             FALSE, 0, 25, 2},
     [F64] = {"correlate_tiles", "tiles", "double", "ct_cf64", "double", "ct_cf64", 16, 16, 16, 128,
-             TRUE, FALSE, 0, 25},
+             TRUE, FALSE, 0, 25, 0.5},
     [MMA] = {"correlate_mma", "mma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, 128, TRUE,
-             FALSE, MOST_IN_32_BITS, 200},
+             FALSE, MOST_IN_32_BITS, 200, 0.5},
     [LIMBS] = {"correlate_mma", "mma", "int", "ct_ci16", "int64", "ct_ci64", 4, 16, 16, 128, FALSE,
-               FALSE, MOST_OF_LIMBS, 100},
+               FALSE, MOST_OF_LIMBS, 100, 0.5},
     [NARROW_LIMBS] = {"correlate_mma", "mma", "int", "ct_ci16", "int64", "ct_ci64", 4, 16, 16, 128,
-                      FALSE, FALSE, MOST_OF_LIMBS, 100},
+                      FALSE, FALSE, MOST_OF_LIMBS, 100, 0.5},
     [HALVES] = {"correlate_mma", "mma", "float", "ct_cf16", "float", "ct_cf32", 4, 8, 8, 64, FALSE,
-                TRUE, 0, 200},
+                TRUE, 0, 200, 0.5},
     [SPLIT] = {"correlate_mma", "mma", "float", "ct_cf32", "float", "ct_cf32", 8, 8, 8, 64, FALSE,
-               TRUE, 0, 60},
+               TRUE, 0, 60, 0.5},
     [WGMMA] = {"correlate_wgmma", "wgmma", "int", "ct_ci8", "int64", "ct_ci32", 2, 16, 8, 128, TRUE,
-               FALSE, MOST_IN_32_BITS, 400},
+               FALSE, MOST_IN_32_BITS, 400, 0.5},
     [WGMMA_HALVES] = {"correlate_wgmma_halves", "wgmma-halves", "float", "ct_cf16", "float",
-                      "ct_cf32", 4, 8, 8, 64, FALSE, TRUE, 0, 400},
+                      "ct_cf32", 4, 8, 8, 64, FALSE, TRUE, 0, 400, 0.5},
 };
 
 /* ---- without tuning ---- */

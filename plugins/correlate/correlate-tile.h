@@ -36,6 +36,8 @@ typedef struct {
     gboolean keeps_voltages; /* of an unfinished chunk, rather than its sums */
     gint64 most;             /* spectra of a range; 0: any */
     gdouble part_cost;       /* cost of writing and adding up a part, in spectra */
+    gdouble n_turns;         /* blocks that a multiprocessor needs to be busy, in as many as it has
+                                at once; usually half of these hide latency */
 } ArithmeticInfo;
 
 extern const ArithmeticInfo ct_correlate_arithmetics[N_ARITHMETICS];

@@ -21,9 +21,10 @@ static const CtTunable tunables[] = {
                  "of a block, of one that turns samples twice as many"},
     [VECTOR] = {"vector", CT_VALUES(0, 1, 2, 4), 0,
                 "neighbouring outputs of a thread, if registers do; 0: those of 16 bytes"},
-    [AHEAD] = {"ahead", CT_VALUES(0, 2, 4, 8), 0,
-               "rows that are read ahead, and filtered together, where windows slide; 0: 4, of many "
-               "taps that are not turned 8"},
+    [AHEAD] =
+        {"ahead", CT_VALUES(0, 2, 4, 8), 0,
+         "rows that are read ahead, and filtered together, where windows slide; 0: 4, of many "
+         "taps that are not turned 8"},
     [TILE] = {"tile", CT_VALUES(0, 16, 32, 64), 0,
               "samples that a tile reads side by side where it turns; 0: 16 or 32, by their bytes"},
     {NULL},
