@@ -180,6 +180,12 @@ append_rows(GString *text, const CtRow *row)
 
 /* ---- variants ---- */
 
+static gboolean
+have_same_fusion(const CtVariant *a, const CtVariant *b)
+{
+    return a->flags == b->flags && !a->folds == !b->folds;
+}
+
 static void
 append_tunables(GString *text, const CtVariant *variant)
 {
@@ -193,8 +199,30 @@ append_tunables(GString *text, const CtVariant *variant)
     }
 }
 
-/* Appends the variants; rows and tunables are there once, under the last of consecutive variants
- * that share them. */
+/* Appends what the planner may attach to a variant, or attach it to. */
+static void
+append_fusion(GString *text, const CtVariant *variant)
+{
+    const struct {
+        gboolean can;
+        const char *what;
+    } lines[] = {
+        {variant->flags & CT_VARIANT_EPILOGUE && !variant->folds,
+         "takes maps and conversions behind it, as its epilogue"},
+        {variant->folds != NULL,
+         "takes maps and conversions behind it, and last a sum along time, as its epilogue"},
+        {variant->flags & CT_VARIANT_PROLOGUE,
+         "takes maps and conversions in front of it, as its prologue"},
+        {variant->flags & (CT_VARIANT_ATTACHABLE | CT_VARIANT_FOLD),
+         "may be part of an epilogue, a prologue or a chain"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(lines); i++)
+        if (lines[i].can)
+            g_string_append_printf(text, "      %s\n", lines[i].what);
+}
+
+/* Appends the variants; what follows the name is there once, under the last of consecutive variants
+ * that share it. */
 static void
 append_variants(GString *text, const CtRegistry *registry, const CtStage *stage)
 {
@@ -204,10 +232,12 @@ append_variants(GString *text, const CtRegistry *registry, const CtStage *stage)
         const CtVariant *variant = variants->pdata[i];
         append_variant(text, registry, stage, variant);
         if (i + 1 < variants->len && have_same_rows(variant, variants->pdata[i + 1]) &&
-            have_same_tunables(variant, variants->pdata[i + 1]))
+            have_same_tunables(variant, variants->pdata[i + 1]) &&
+            have_same_fusion(variant, variants->pdata[i + 1]))
             continue;
         append_rows(text, variant->rows);
         append_tunables(text, variant);
+        append_fusion(text, variant);
     }
 }
 

@@ -150,6 +150,20 @@ class Inspect(unittest.TestCase):
         self.assertIn("fused-cuda", listed)
         self.assertNotIn(title, run("inspect", "fir").stdout)
 
+    def test_fusion(self):
+        for stage, lines in (
+                ("fft", [" behind it, as its epilogue",
+                         " in front of it, as its prologue"]),
+                ("gains", ["may be part of an epilogue, a prologue or a chain"]),
+                ("integrate", ["may be part of an epilogue, a prologue or a chain"]),
+                ("correlate", [])):
+            with self.subTest(stage):
+                said = [line for line in run("inspect", stage).stdout.splitlines()
+                        if line.startswith("      takes ") or line.startswith("      may be part")]
+                self.assertEqual(len(said), len(lines), said)
+                for line, end in zip(said, lines):
+                    self.assertTrue(line.endswith(end), line)
+
     def test_cap(self):
         text = run("inspect", "fir", CORNERTURN_ISA="baseline").stdout
         self.assertIn("cpu-avx2  cpu avx2, not on this machine", text)
