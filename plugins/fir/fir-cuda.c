@@ -224,7 +224,8 @@ choose_tiles(Cuda *self, const FirAxes *axes)
 static gboolean
 is_usual(const Cuda *self)
 {
-    gboolean usual = self->spread.n_taps <= MANY_TAPS || self->spread.n_taps >= REGISTER_TAPS;
+    gboolean usual = (self->spread.n_taps <= MANY_TAPS || self->spread.n_taps >= REGISTER_TAPS) &&
+                     self->spread.ahead < MANY_AHEAD;
 
     for (guint i = 0; i < G_N_ELEMENTS(self->tuning); i++)
         usual &= self->tuning[i] == tunables[i].fallback;

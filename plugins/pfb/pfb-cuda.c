@@ -12,6 +12,9 @@
 
 #define RESOURCES "/cornerturn/plugins/pfb/"
 
+/* Of a thread. */
+#define MANY_PHASES 8
+
 /* Registers for an epilogue that stores, and for looking up what is valid. */
 #define EPILOGUE_REGISTERS 6
 #define CHECK_REGISTERS    16
@@ -155,7 +158,8 @@ choose_groups(Pfb *self, const gint64 *tuning)
 }
 
 /* Compiles the kernel, and that which merges cells, if hops have several: their states are scratch
- * memory. */
+ * memory. A thread of many phases may spill registers where shared memory has no room for the
+ * coefficients. */
 static gboolean
 compile(Pfb *self, CtPrepare *prepare, GPtrArray *defines, guint threads, GError **error)
 {
@@ -168,6 +172,7 @@ compile(Pfb *self, CtPrepare *prepare, GPtrArray *defines, guint threads, GError
                                          RESOURCES "pfb-in-place.h", NULL},
         .shared_bytes = self->shared_bytes,
         .epilogue = self->epilogue,
+        .may_spill = self->is_far && self->way.vector >= MANY_PHASES,
     };
     self->kernel = ct_fir_spread_compile(&self->spread, &kernel, defines, threads, error);
     if (!self->kernel || !is_folded(self) || self->n_cells == 1)
