@@ -93,8 +93,8 @@ class NewStage(unittest.TestCase):
                             "join": "samples less those of a background",
                             "free": "samples times a factor"}.items():
             with self.subTest(form):
-                self.make_project(form, "--form", form)
-                shown = self.run_in("/", COMMAND, "inspect", form)
+                self.make_project("own" + form, "--form", form)
+                shown = self.run_in("/", COMMAND, "inspect", "own" + form)
                 variants = [] if form == "source" else ["  cuda  ", "  cpu-baseline  ", "  reference  "]
                 for part in [words, *variants]:
                     self.assertIn(part, shown)
@@ -103,9 +103,9 @@ class NewStage(unittest.TestCase):
     def test_fold_merges_on_devices(self):
         """A fold's own tests find a merge that drops samples, which short hops on a device do not
         call."""
-        made = self.folder / "fold"
-        self.run_in(self.folder, COMMAND, "new-stage", "fold", "--form", "fold")
-        kernel = made / "fold.kernel.h"
+        made = self.folder / "sums"
+        self.run_in(self.folder, COMMAND, "new-stage", "sums", "--form", "fold")
+        kernel = made / "sums.kernel.h"
         kernel.write_text(kernel.read_text(encoding="utf-8").replace("CT_SUMS(", """
 CT_KERNEL void
 power_start(const CtNoSettings *none, Power *power)
@@ -127,7 +127,7 @@ CT_FOLD("""), encoding="utf-8")
                 ran = subprocess.run([*test["cmd"], "--variant", "cuda", "--seconds", "2"], env=environment,
                                      cwd=made, capture_output=True, text=True, check=False)
                 reports += ran.stdout
-        self.assertIn("\nnot ok 1 - cuda of fold: ", reports)
+        self.assertIn("\nnot ok 1 - cuda of sums: ", reports)
 
     def test_names_with_a_dot(self):
         """The part before the dot is the name of the plugin, its folder and its files."""
