@@ -55,6 +55,8 @@ static const Case cases[] = {
     {"integrate 256", "f32", "channel, station, pol", "256, 16, 2", ONE("integrate, length: 256")},
     {"dedisperse 256 channels, 256 dms", "f32", "channel", "256",
      ONE("dedisperse, first: 0, step: 1e-3, n_dms: 256")},
+    {"fold 256 channels, 1024 bins", "f32", "channel, station, pol", "256, 16, 2",
+     ONE("fold, frequency: 1 kHz, n_bins: 1024, subintegration: 65536")},
     {"quantise to ci8", "cf32", "channel, station, pol", "256, 16, 2",
      ONE("quantise, type: ci8, scale: 30")},
     {"convert ci8 to cf32", "ci8", "channel, station, pol", "256, 16, 2",
