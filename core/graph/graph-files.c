@@ -32,15 +32,22 @@ is_written(const File *file)
     return file->param && file->param->flags & CT_PARAM_WRITTEN;
 }
 
+/* Whether a file is an address of the network, from which packets are received. */
+static gboolean
+is_address(const File *file)
+{
+    return !is_written(file) && g_str_has_prefix(file->path, "udp://");
+}
+
 /* Whether a file is not one of a folder: standard input or output, an open file of the process, a
- * FIFO. */
+ * FIFO, an address of the network. */
 static gboolean
 is_pipe(const File *file)
 {
     struct stat status;
     return file->param && file->param->flags & CT_PARAM_PIPE &&
            (strcmp(file->path, "-") == 0 || g_str_has_prefix(file->path, "fd:") ||
-            (stat(file->path, &status) == 0 && S_ISFIFO(status.st_mode)));
+            is_address(file) || (stat(file->path, &status) == 0 && S_ISFIFO(status.st_mode)));
 }
 
 static gboolean
@@ -92,13 +99,13 @@ inode_name(const char *path)
     return g_strdup_printf("%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
 }
 
-/* A pipe by its number, if it has one. */
+/* A pipe by its number, or an address by itself, if it has one. */
 static char *
 pipe_name(const File *file)
 {
     if (strcmp(file->path, "-") == 0)
         return g_strdup(is_written(file) ? "fd:1" : "fd:0");
-    return g_str_has_prefix(file->path, "fd:") ? g_strdup(file->path) : NULL;
+    return g_str_has_prefix(file->path, "fd:") || is_address(file) ? g_strdup(file->path) : NULL;
 }
 
 static char *
@@ -209,14 +216,15 @@ check_pipe(GHashTable *known, const File *file, gboolean reads_pipes, GError **e
         return TRUE;
     }
     g_free(name);
+    const char *what = is_address(file) ? "an address" : "a pipe";
     g_autofree char *message =
         reads_pipes
-            ? g_strdup_printf("wants a pipe that nobody else reads, but '%s' is one that node '%s' "
+            ? g_strdup_printf("wants %s that nobody else reads, but '%s' is one that node '%s' "
                               "reads",
-                              file->path, other->node.name)
-            : g_strdup_printf("wants a file, but '%s' is a pipe, which can be read only once: by "
+                              what, file->path, other->node.name)
+            : g_strdup_printf("wants a file, but '%s' is %s, which can be read only once: by "
                               "'cornerturn run'",
-                              file->path);
+                              file->path, what);
     return file_error(file, error, message);
 }
 

@@ -3,6 +3,7 @@
  * description of their stream. */
 #include "array-source-private.h"
 #include "file-names.h"
+#include "receiver.h"
 #include "reserved.h"
 #include "sidecar-merge.h"
 
@@ -231,6 +232,13 @@ ct_arrays_open(const CtArraySource *source, const CtParams *given, GError **erro
     g_autoptr(GPtrArray) names = ct_file_names(given, source->files, error);
     if (!names)
         return NULL;
+    for (guint i = 0; i < names->len; i++)
+        if (ct_receiver_is(names->pdata[i])) {
+            ct_params_error(given, source->files, error,
+                            "wants files, but is given '%s': %s are not received from the network",
+                            (char *)names->pdata[i], source->name);
+            return NULL;
+        }
     for (guint i = 0; source->streams && names->len > 1 && i < names->len; i++)
         if (ct_pipe_is(names->pdata[i])) {
             ct_params_error(given, source->files, error,

@@ -2,6 +2,8 @@
 /* The files that a parameter of a source names. */
 #include "file-names.h"
 
+#include "receiver.h"
+
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +15,14 @@ compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds the files that item `i` of the parameter names: that path, or those of a pattern, in the
- * order of their names. */
+/* Adds the files that item `i` of the parameter names: that path or address, or those of a pattern,
+ * in the order of their names. */
 static gboolean
 add_names(GPtrArray *names, const char *param, const CtParams *given, guint i, GError **error)
 {
     const char *path = ct_params_string_at(given, param, i);
     struct stat status;
-    if (!strpbrk(path, "*?[") || stat(path, &status) == 0) {
+    if (!strpbrk(path, "*?[") || ct_receiver_is(path) || stat(path, &status) == 0) {
         g_ptr_array_add(names, g_strdup(path));
         return TRUE;
     }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -116,9 +115,8 @@ read_some(const CtPipe *pipe, guint8 *to, gsize n)
     return given;
 }
 
-/* All signals but those that ask for the end. */
-static sigset_t
-all_but_the_end(void)
+sigset_t
+ct_pipe_mask(void)
 {
     sigset_t mask;
     sigfillset(&mask);
@@ -141,7 +139,7 @@ static gboolean
 extend(CtPipe *pipe, gint64 most, GError **error)
 {
     guint8 bytes[4096];
-    const sigset_t mask = all_but_the_end();
+    const sigset_t mask = ct_pipe_mask();
     if (wait_for_bytes(pipe, -1, &mask) < 0 && errno == EINTR)
         return fail_interrupted(pipe, error);
     const gssize given = read_some(pipe, bytes, (gsize)MIN(most, (gint64)sizeof bytes));
@@ -265,7 +263,7 @@ ct_pipes_fill(CtPipe *const *pipes, guint n, gint64 most, int milliseconds, gboo
               GError **error)
 {
     const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-    const sigset_t mask = all_but_the_end();
+    const sigset_t mask = ct_pipe_mask();
     const gboolean is_patient = milliseconds < 0;
     g_autofree struct pollfd *readable = g_new0(struct pollfd, n);
     g_autofree guint8 *bytes = NULL;

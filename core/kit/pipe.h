@@ -4,6 +4,7 @@
 #pragma once
 
 #include <glib.h>
+#include <signal.h>
 
 /* Whether a path names a pipe. */
 gboolean ct_pipe_is(const char *path);
@@ -12,6 +13,9 @@ const char *ct_pipe_name(const char *path, gboolean is_written);
 /* Opens a pipe for writing, and waits for a FIFO's reader; or for reading, and waits for nobody.
  * −1 with an error. */
 int ct_pipe_open(const char *path, gboolean is_written, GError **error);
+
+/* The mask of a wait that only signals that ask for the end (SIGINT, SIGTERM, SIGHUP) end. */
+sigset_t ct_pipe_mask(void);
 
 /* ---- reading ---- */
 

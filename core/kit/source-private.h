@@ -5,6 +5,7 @@
 #include "cornerturn/kit/gaps.h"
 #include "cornerturn/kit/source.h"
 #include "packets-ahead.h"
+#include "reception.h"
 #include "sidecar-read.h"
 
 /* A file's PATH.json. */
@@ -23,7 +24,8 @@ typedef struct {
     GPtrArray *paths;       /* of the files */
     CtPacketScan **scans;   /* [n_files]; of a source with a `find`, NULL */
     CtPipe **pipes;         /* [n_files]; NULL: they are files */
-    CtAhead *ahead;         /* loads the packets; NULL: all are arranged */
+    CtReception *reception; /* receives the packets from the network; NULL: there are files */
+    CtAhead *ahead;         /* loads the packets; NULL: all are arranged, or received */
     CtSourceBeside *beside; /* [n_files] */
     CtStream plain;         /* as the packets are described */
     gint64 first;           /* the stream's first sample, as stamps count them */
@@ -38,8 +40,9 @@ ct_source_ahead(const CtRecording *recording)
     return ((const CtSourceOpened *)recording)->ahead;
 }
 
-/* Whether the stage has the counters that the kit writes. */
-gboolean ct_source_check_counters(const CtStage *stage, GError **error);
+/* Whether the stage has the counters that the kit writes: those of received packets, too, if there
+ * are any. Plugins of older headers have only those of files. */
+gboolean ct_source_check_counters(const CtStage *stage, gboolean receives, GError **error);
 
 /* As ct_source_open(); `sizes` NULL: all packets are arranged. */
 CtRecording *ct_source_open_ahead(const CtSource *source, const CtParams *given,
@@ -54,6 +57,13 @@ void ct_source_close_pipes(CtSourceOpened *opened);
 /* Whether the files are pipes. */
 gboolean ct_source_has_pipes(const CtSourceOpened *opened, const CtParams *given,
                              gboolean *has_pipes, GError **error);
+/* Whether the files are addresses of the network (source-receive.c). */
+gboolean ct_source_has_receivers(const CtSourceOpened *opened, const CtParams *given,
+                                 gboolean *has_receivers, GError **error);
+/* Opens them, and waits for the first packets. */
+gboolean ct_source_open_receivers(CtSourceOpened *opened, const CtParams *given, GError **error);
+/* Receives packets from now on; `plain` has been described. */
+gboolean ct_source_receive(CtSourceOpened *opened, const CtParams *given, GError **error);
 /* Reads long files by a sample of their packets, if that stands for all: sets opened->ahead. Else,
  * all is as before, but the searches have to go back to their beginnings (source-sample.c). */
 void ct_source_open_long(CtSourceOpened *opened, const CtParams *given, const CtAheadSizes *sizes);

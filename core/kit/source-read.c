@@ -16,7 +16,7 @@ typedef struct {
     gint64 position; /* the next sample to produce */
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
-    guint64 counted[CT_PACKETS_N_COUNTS]; /* what the node's counters have of the packets' */
+    guint64 counted[CT_PACKETS_N_RECEIVED_COUNTS]; /* what the node's counters have */
     guint *first_lane;           /* [n_lanes] the first of `plain` of each lane of packets */
     gint64 n_stream_lanes;       /* of the stream, which may be more than those of `plain` */
     guint *lane_of;              /* [n_stream_lanes] its lane of packets, */
@@ -140,7 +140,7 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     const CtSource *source = prepare->variant->form;
     const CtBinding *output = &prepare->outputs[0];
     const gboolean is_plain = prepare->variant->backend == CT_REFERENCE && source->unpack_plain;
-    if (!ct_source_check_counters(prepare->nodes[0].stage, error))
+    if (!ct_source_check_counters(prepare->nodes[0].stage, FALSE, error))
         return FALSE;
     Reader *reader = g_new0(Reader, 1);
     CtRecording *recording = reader->recording = ct_source_open(source, given, error);
@@ -165,15 +165,18 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
         reader->end = MIN(reader->end, reader->position + output->stream->axes[0].length);
     bind_axes(reader, output);
     CtAhead *ahead = ct_source_ahead(recording);
+    if (reader->opened->reception)
+        ct_reception_cut(reader->opened->reception, reader->first);
     return allocate(reader, error) && bind_lanes(reader, output->stream, error) &&
            (!ahead || ct_ahead_cut(ahead, reader->first, reader->end, error));
 }
 
 /* ---- running ---- */
 
-/* Loads the packets of up to *n samples, and sets *n to their number. */
+/* Loads the packets of up to *n samples of files that are read part by part, and sets *n to their
+ * number. */
 static gboolean
-load(Reader *reader, gint64 *n, gboolean *ended, GError **error)
+load_ahead(Reader *reader, gint64 *n, gboolean *ended, GError **error)
 {
     CtAhead *ahead = ct_source_ahead(reader->recording);
     const gint64 position = reader->position;
@@ -182,6 +185,43 @@ load(Reader *reader, gint64 *n, gboolean *ended, GError **error)
            ct_ahead_load(ahead, position, position + *n, error);
 }
 
+/* Loads the packets of up to *n samples that are received, and sets *n to their number. */
+static gboolean
+load_received(Reader *reader, gint64 *n, guint64 *counts, GError **error)
+{
+    CtReception *reception = reader->opened->reception;
+    const gint64 position = reader->position;
+    ct_reception_start(reception);
+    if (!ct_reception_wait(reception, position, *n, n, error))
+        return FALSE;
+    ct_reception_load(reception, reader->recording->packets, position, position + *n, counts);
+    return TRUE;
+}
+
+/* Loads the packets of up to *n samples, and sets *n to their number, and `counts`
+ * [CT_PACKETS_N_RECEIVED_COUNTS]. */
+static gboolean
+load(Reader *reader, gint64 *n, gboolean *ended, guint64 *counts, GError **error)
+{
+    const CtPackets *packets = reader->recording->packets;
+    if (reader->opened->reception)
+        return load_received(reader, n, counts, error);
+    if (ct_source_ahead(reader->recording) && !load_ahead(reader, n, ended, error))
+        return FALSE;
+    memcpy(counts, packets->counts, sizeof packets->counts);
+    return TRUE;
+}
+
+/* Adds what has been counted since the last time to the node's counters. */
+static void
+count(Reader *reader, const guint64 *counts, guint64 *counters)
+{
+    const guint n = reader->opened->reception ? CT_PACKETS_N_RECEIVED_COUNTS : CT_PACKETS_N_COUNTS;
+    for (guint i = 0; i < n; i++) {
+        counters[i] += counts[i] - reader->counted[i];
+        reader->counted[i] = counts[i];
+    }
+}
 gboolean
 ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
 {
@@ -191,14 +231,12 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
     CtDeparture *out = &advance->outputs[0];
     gint64 n = MIN(out->room, reader->end - reader->position);
     gboolean ended = FALSE;
+    guint64 counts[CT_PACKETS_N_RECEIVED_COUNTS];
     for (guint i = 0; reader->opened->pipes && i < recording->n_files; i++)
         ct_pipe_start(reader->opened->pipes[i]);
-    if (ct_source_ahead(recording) && !load(reader, &n, &ended, error))
+    if (!load(reader, &n, &ended, counts, error))
         return FALSE;
-    for (guint i = 0; i < CT_PACKETS_N_COUNTS; i++) {
-        advance->counters[i] += packets->counts[i] - reader->counted[i];
-        reader->counted[i] = packets->counts[i];
-    }
+    count(reader, counts, advance->counters);
     for (gint64 lane = 0; lane < reader->n_stream_lanes; lane++) {
         guint8 *to = out->validity + lane * out->validity_stride;
         if (reader->like[lane] < lane)
@@ -234,6 +272,8 @@ static guint
 count_together(const Reader *reader, const CtPacket *packet, const CtPacket *last, gint64 end)
 {
     const gsize bytes = reader->recording->files[packet->file].packet_bytes;
+    if (reader->opened->reception)
+        return 1;
     const guint most = (guint)(reader->n_bytes / bytes);
     guint n = 1;
     while (n < most && packet + n < last && packet[n].stamp < end &&
@@ -249,6 +289,8 @@ static const guint8 *
 read_together(Reader *reader, const CtPacket *packet, guint n, GError **error)
 {
     const CtSourceFile *file = &reader->recording->files[packet->file];
+    if (reader->opened->reception)
+        return ct_reception_bytes(reader->opened->reception, packet);
     if (reader->held && packet >= reader->held && packet + n <= reader->held + reader->n_held)
         return reader->bytes + (packet - reader->held) * file->packet_bytes;
     reader->held = NULL;

@@ -29,6 +29,7 @@ ct_source_close(CtRecording *recording)
             close(recording->files[i].fd);
     g_free(recording->files);
     ct_source_close_pipes(opened);
+    ct_reception_free(opened->reception);
     g_free(recording->self);
     g_free(recording->widths);
     ct_packets_free(recording->packets);
@@ -316,7 +317,11 @@ ct_source_open_ahead(const CtSource *source, const CtParams *given, const CtAhea
         return NULL;
     if (source->begin)
         source->begin(recording->self, given);
-    gboolean has_pipes;
+    gboolean has_receivers, has_pipes;
+    if (!ct_source_has_receivers(opened, given, &has_receivers, error))
+        return NULL;
+    if (has_receivers)
+        return ct_source_open_receivers(opened, given, error) ? g_steal_pointer(&recording) : NULL;
     if (!ct_source_has_pipes(opened, given, &has_pipes, error) ||
         !(has_pipes ? ct_source_open_pipes(opened, given, sizes ? sizes : &ct_ahead_sizes, error)
                     : open_files(opened, error)))
@@ -413,6 +418,8 @@ ct_source_describe(CtRecording *recording, const CtNode *node, CtStream *stream,
     ct_stream_add_axis(plain, "time", has_end ? packets->end - packets->first : -1);
     if (!recording->source->describe(recording, node->params, plain, error))
         return FALSE;
+    if (opened->reception && !ct_source_receive(opened, node->params, error))
+        return FALSE;
     for (guint i = 0; i < recording->n_lanes; i++)
         n_lanes += recording->widths ? recording->widths[i] : 1;
     if (n_lanes == ct_stream_n_lanes(plain))
@@ -425,9 +432,13 @@ ct_source_describe(CtRecording *recording, const CtNode *node, CtStream *stream,
 }
 
 gboolean
-ct_source_check_counters(const CtStage *stage, GError **error)
+ct_source_check_counters(const CtStage *stage, gboolean receives, GError **error)
 {
-    if (stage->counters && g_strv_equal(stage->counters, CT_PACKET_COUNTERS))
+    const char *const *wanted = CT_PACKET_COUNTERS, *const *has = stage->counters;
+    guint n = 0;
+    while (has && has[n] && wanted[n] && strcmp(has[n], wanted[n]) == 0)
+        n++;
+    if (has && !has[n] && (!wanted[n] || (n == CT_PACKETS_N_COUNTS && !receives)))
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "stage '%s' %s .counters = CT_PACKET_COUNTERS",
                 stage->name, stage->counters ? "has other counters than" : "lacks");
@@ -438,8 +449,10 @@ gboolean
 ct_source_infer(const CtSource *source, CtNode *node, GError **error)
 {
     node->seeks = TRUE;
-    if (!ct_source_check_counters(node->stage, error))
+    if (!ct_source_check_counters(node->stage, FALSE, error))
         return FALSE;
     g_autoptr(CtRecording) recording = ct_source_open(source, node->params, error);
-    return recording && ct_source_describe(recording, node, &node->outputs[0], error);
+    const gboolean receives = recording && ((CtSourceOpened *)recording)->reception;
+    return recording && ct_source_check_counters(node->stage, receives, error) &&
+           ct_source_describe(recording, node, &node->outputs[0], error);
 }

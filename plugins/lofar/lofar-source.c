@@ -21,7 +21,8 @@ static const CtParam params[] = {
     {.name = "paths",
      .kind = CT_PARAM_PATH,
      .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_PIPE,
-     .help = "captures, one file or pipe per port, in the order of their subbands"},
+     .help = "captures, one file, pipe or udp://ADDRESS:PORT per port, in the order of their "
+             "subbands"},
     {.name = "subbands",
      .kind = CT_PARAM_STRING,
      .flags = CT_PARAM_LIST,
@@ -43,6 +44,7 @@ static const CtParam params[] = {
      .maximum = 86400,
      .fallback = "60 s",
      .help = "time stamps farther than this from all others are not used"},
+    CT_SOURCE_RECEIVE_PARAMS,
     {NULL},
 };
 

@@ -54,6 +54,13 @@ typedef enum {
     CT_PACKETS_N_COUNTS
 } CtPacketCount;
 
+/* Counts of packets from the network, behind those of CtPacketCount: they are not in CtPackets. */
+typedef enum {
+    CT_PACKETS_LATE = CT_PACKETS_N_COUNTS, /* packets that came after the window of reordering */
+    CT_PACKETS_DROPPED, /* packets for which there was no memory, because the graph was too slow */
+    CT_PACKETS_N_RECEIVED_COUNTS
+} CtReceivedCount;
+
 /* The names of the counts, for `counters` of a stage; NULL-terminated. */
 #define CT_PACKET_COUNTERS                                                                         \
     (const char *const[])                                                                          \
@@ -63,7 +70,8 @@ typedef enum {
         [CT_PACKETS_DUPLICATE] = "duplicate", [CT_PACKETS_FLAGGED] = "flagged",                    \
         [CT_PACKETS_CORRUPT] = "corrupt", [CT_PACKETS_TRUNCATED] = "truncated",                    \
         [CT_PACKETS_STRAY] = "stray", [CT_PACKETS_MISTIMED] = "mistimed",                          \
-        [CT_PACKETS_N_COUNTS] = NULL,                                                              \
+        [CT_PACKETS_LATE] = "late", [CT_PACKETS_DROPPED] = "dropped",                              \
+        [CT_PACKETS_N_RECEIVED_COUNTS] = NULL,                                                     \
     }
 
 typedef struct {

@@ -41,7 +41,13 @@
  * one for each lane. `begin` to `describe` are called with the packets of its first bytes, and the
  * length of the stream is not known, unless the pipe ends before. Packets are then decided on with
  * those near them, as of long recordings; the stretch of time that is used is the one of the first
- * packets, and goes on until the first pause of more than max_gap. */
+ * packets, and goes on until the first pause of more than max_gap.
+ *
+ * A source with `is_lane_a_file` also receives packets from the network, if its table has
+ * CT_SOURCE_RECEIVE_PARAMS: a path `udp://ADDRESS:PORT` stands for a file. Each datagram is a
+ * packet. `begin` to `describe` are called when the first packets have come; `begin` and `found`
+ * are called for another struct of the plugin as well, by another thread. What is done with a
+ * packet then depends on those that came before it. */
 #pragma once
 
 #include <cornerturn/packets.h>
@@ -193,6 +199,23 @@ CT_EXPORT gboolean ct_source_infer(const CtSource *source, CtNode *node, GError 
  * arrays may call it as well. */
 CT_EXPORT gboolean ct_source_set_frequencies(const CtParams *given, CtStream *stream,
                                              GError **error);
+
+/* Parameters of sources that receive packets from the network: rows of the stage's table. */
+#define CT_SOURCE_RECEIVE_PARAMS                                                                   \
+    {.name = "window",                                                                             \
+     .kind = CT_PARAM_QUANTITY,                                                                    \
+     .flags = CT_PARAM_RANGED,                                                                     \
+     .unit = "s",                                                                                  \
+     .minimum = 0,                                                                                 \
+     .maximum = 60,                                                                                \
+     .fallback = "20 ms",                                                                          \
+     .help = "of packets from the network, by how much the newest may be ahead of one that is "    \
+             "used"},                                                                              \
+    {                                                                                              \
+        .name = "buffer", .kind = CT_PARAM_QUANTITY, .flags = CT_PARAM_RANGED, .unit = "B",        \
+        .minimum = 65536, .maximum = 1099511627776, .fallback = "256 MiB",                         \
+        .help = "memory for packets from the network that wait for the graph"                      \
+    }
 
 /* ---- variants ---- */
 

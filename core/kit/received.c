@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The packets that have been received and are not read yet. */
+#define _GNU_SOURCE /* MADV_HUGEPAGE */
+#include "received.h"
+
+#include "cornerturn/error.h"
+#include "receiver.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    ALIGNMENT = 64,
+    /* A stamp that is farther ahead of the newest one than the window and than so many packets is
+     * believed when the next packet of its lane is near it. */
+    LEAP_PACKETS = 16
+};
+
+/* Between these, differences do not overflow. */
+#define MOST_STAMP ((gint64)1 << 60)
+
+typedef struct {
+    CtPacket *slots; /* [n_slots] the packets that begin in the window; offset −1: none */
+    GArray *queue;   /* CtPacket, those before it, from `head` on in their order */
+    guint head;
+    gint64 phase; /* of its stamps, from 0 to n_samples − 1 behind the grid of the slots */
+    gboolean has_phase;
+    gint64 newest;    /* stamp of those that were accepted */
+    CtPacket pending; /* a packet whose stamp is to be confirmed; offset −1: none */
+} Lane;
+
+struct CtReceived {
+    CtReceivedSizes sizes;
+    gint64 leap;  /* LEAP_PACKETS, or the window, in samples */
+    gsize stride; /* from buffer to buffer */
+    guint n_buffers;
+    guint8 *memory; /* [n_buffers][stride] */
+    gsize n_mapped; /* its bytes */
+    gint64 *free;   /* [n_free] offsets; the one that was used last is used first */
+    guint n_free;
+    Lane *lanes;     /* [n_lanes] */
+    CtPacket *slots; /* [n_lanes][n_slots] */
+    gint64 n_slots;
+    gint64 base;   /* the first slot; slot s stands for the n_samples samples from first + s ·
+                      n_samples on */
+    gint64 newest; /* stamp of those that were accepted */
+    gint64 safe;   /* the sample before which nothing else is accepted */
+    gint64 begin;  /* packets that end before this sample are not wanted */
+    GArray *spare; /* CtPacket, for the next load */
+    guint64 counts[CT_PACKETS_N_RECEIVED_COUNTS];
+};
+
+static gint64
+floor_divide(gint64 a, gint64 b)
+{
+    return a / b - (a % b < 0);
+}
+
+static gint64
+slot_of(const CtReceived *received, gint64 sample)
+{
+    return floor_divide(sample - received->sizes.first, received->sizes.n_samples);
+}
+
+/* ---- memory ---- */
+
+static gsize
+stride_of(const CtReceivedSizes *sizes)
+{
+    return (sizes->packet_bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Twice what the window and the receiving thread hold: the reader has the other half at most. */
+gint64
+ct_received_least_bytes(const CtReceivedSizes *sizes)
+{
+    const gint64 in_window = sizes->window / sizes->n_samples + LEAP_PACKETS;
+    return (gint64)stride_of(sizes) * 2 * (sizes->n_lanes * in_window + 2 * CT_RECEIVER_BATCH);
+}
+
+static gboolean
+map_buffers(CtReceived *received, GError **error)
+{
+    received->n_mapped = received->n_buffers * received->stride;
+    void *memory =
+        mmap(NULL, received->n_mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "no memory for packets: %" G_GSIZE_FORMAT " bytes", received->n_mapped);
+        return FALSE;
+    }
+    received->memory = memory;
+    madvise(memory, received->n_mapped, MADV_HUGEPAGE);
+    received->free = CT_TABLE(gint64, received->n_buffers, "packets", error);
+    for (guint i = 0; received->free && i < received->n_buffers; i++)
+        received->free[received->n_free++] =
+            (gint64)(received->n_buffers - 1 - i) * (gint64)received->stride;
+    return received->free != NULL;
+}
+
+static gboolean
+make_lanes(CtReceived *received, GError **error)
+{
+    const CtReceivedSizes *sizes = &received->sizes;
+    const gsize n = sizes->n_lanes * (gsize)received->n_slots;
+    received->slots = CT_TABLE(CtPacket, n, "packets", error);
+    received->lanes = received->slots ? CT_TABLE(Lane, sizes->n_lanes, "lanes", error) : NULL;
+    if (!received->lanes)
+        return FALSE;
+    for (gsize i = 0; i < n; i++)
+        received->slots[i].offset = -1;
+    for (guint i = 0; i < sizes->n_lanes; i++)
+        received->lanes[i] = (Lane){.slots = received->slots + i * (gsize)received->n_slots,
+                                    .queue = g_array_new(FALSE, FALSE, sizeof(CtPacket)),
+                                    .newest = G_MININT64,
+                                    .pending = {.offset = -1}};
+    return TRUE;
+}
+
+CtReceived *
+ct_received_new(const CtReceivedSizes *sizes, GError **error)
+{
+    CtReceived *received = g_new0(CtReceived, 1);
+    received->sizes = *sizes;
+    received->leap = MAX(sizes->window, LEAP_PACKETS * sizes->n_samples);
+    received->stride = stride_of(sizes);
+    received->n_buffers =
+        (guint)MIN(sizes->buffer_bytes / (gint64)received->stride, (gint64)G_MAXINT32);
+    received->n_slots = sizes->window / sizes->n_samples + LEAP_PACKETS;
+    received->newest = received->safe = received->begin = sizes->first;
+    received->spare = g_array_new(FALSE, FALSE, sizeof(CtPacket));
+    if (map_buffers(received, error) && make_lanes(received, error))
+        return received;
+    ct_received_free(received);
+    return NULL;
+}
+
+void
+ct_received_free(CtReceived *received)
+{
+    if (!received)
+        return;
+    for (guint i = 0; received->lanes && i < received->sizes.n_lanes; i++)
+        g_array_unref(received->lanes[i].queue);
+    if (received->memory)
+        munmap(received->memory, received->n_mapped);
+    g_array_unref(received->spare);
+    g_free(received->lanes);
+    g_free(received->slots);
+    g_free(received->free);
+    g_free(received);
+}
+
+guint8 *
+ct_received_bytes(const CtReceived *received, gint64 offset)
+{
+    return received->memory + offset;
+}
+
+gsize
+ct_received_room(const CtReceived *received)
+{
+    return received->stride;
+}
+
+static void
+give_back(CtReceived *received, gint64 offset)
+{
+    received->free[received->n_free++] = offset;
+}
+
+void
+ct_received_refuse(CtReceived *received, gint64 offset, guint count)
+{
+    received->counts[CT_PACKETS_READ] +=
+        count != CT_PACKETS_CORRUPT && count != CT_PACKETS_TRUNCATED;
+    received->counts[count]++;
+    give_back(received, offset);
+}
+
+/* ---- from the slots to the queues ---- */
+
+/* Queues the packets that begin before sample `end`, and begins the slots there. */
+static void
+settle(CtReceived *received, gint64 end)
+{
+    const gint64 base = slot_of(received, end);
+    const gint64 last = MIN(base, received->base + received->n_slots - 1);
+    for (guint i = 0; i < received->sizes.n_lanes; i++) {
+        Lane *lane = &received->lanes[i];
+        for (gint64 s = received->base; s <= last; s++) {
+            CtPacket *packet = &lane->slots[s % received->n_slots];
+            if (packet->offset < 0 || packet->stamp >= end)
+                continue;
+            g_array_append_val(lane->queue, *packet);
+            packet->offset = -1;
+        }
+    }
+    received->base = MAX(received->base, base);
+}
+
+static const CtPacket *
+queue_head(const Lane *lane)
+{
+    return lane->head < lane->queue->len ? &g_array_index(lane->queue, CtPacket, lane->head) : NULL;
+}
+
+/* Takes the first packets away, a while after they were read. */
+static void
+shorten(Lane *lane)
+{
+    if (lane->head * 2 < lane->queue->len && lane->head < 4096)
+        return;
+    g_array_remove_range(lane->queue, 0, lane->head);
+    lane->head = 0;
+}
+
+/* Gives back the packets that begin before sample `end`, and counts them; `count` READ: they are
+ * not counted. */
+static void
+discard(CtReceived *received, gint64 end, guint count)
+{
+    for (guint i = 0; i < received->sizes.n_lanes; i++) {
+        Lane *lane = &received->lanes[i];
+        const CtPacket *packet;
+        for (; (packet = queue_head(lane)) && packet->stamp < end; lane->head++)
+            if (count != CT_PACKETS_READ)
+                ct_received_refuse(received, packet->offset,
+                                   packet->flagged ? CT_PACKETS_FLAGGED : count);
+            else
+                give_back(received, packet->offset);
+        shorten(lane);
+    }
+}
+
+/* Drops the oldest eighth of the time that waits. */
+static void
+drop(CtReceived *received)
+{
+    gint64 oldest = received->safe;
+    settle(received, received->safe);
+    for (guint i = 0; i < received->sizes.n_lanes; i++) {
+        const CtPacket *packet = queue_head(&received->lanes[i]);
+        oldest = packet ? MIN(oldest, packet->stamp) : oldest;
+    }
+    const gint64 span = MAX((received->safe - oldest) / 8, received->sizes.n_samples);
+    discard(received, MIN(oldest + span, received->safe), CT_PACKETS_DROPPED);
+}
+
+void
+ct_received_borrow(CtReceived *received, gint64 *offsets, guint n)
+{
+    while (received->n_free < n) {
+        const guint before = received->n_free;
+        drop(received);
+        g_assert(received->n_free > before); /* by ct_received_least_bytes */
+    }
+    for (guint i = 0; i < n; i++)
+        offsets[i] = received->free[--received->n_free];
+}
+
+/* ---- deciding ---- */
+
+/* Moves the end of the window, and with it its beginning. */
+static void
+move_window(CtReceived *received, gint64 newest)
+{
+    if (newest <= received->newest)
+        return;
+    received->newest = newest;
+    received->safe = MAX(received->safe, newest - received->sizes.window);
+    if (slot_of(received, newest) >= received->base + received->n_slots)
+        settle(received, received->safe);
+}
+
+static void
+accept(CtReceived *received, const CtPacket *packet)
+{
+    const gint64 n = received->sizes.n_samples;
+    Lane *lane = &received->lanes[packet->lane];
+    if (packet->stamp >= received->sizes.first && packet->stamp + n <= received->begin) {
+        move_window(received, packet->stamp);
+        give_back(received, packet->offset);
+        return;
+    }
+    if (packet->stamp < received->safe) {
+        ct_received_refuse(received, packet->offset, CT_PACKETS_LATE);
+        return;
+    }
+    move_window(received, packet->stamp);
+    const gint64 slot = slot_of(received, packet->stamp);
+    CtPacket *to = &lane->slots[slot % received->n_slots];
+    if (to->offset >= 0) {
+        ct_received_refuse(received, packet->offset,
+                           to->stamp == packet->stamp ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED);
+        return;
+    }
+    *to = *packet;
+    to->joins = packet->stamp < lane->newest; /* it is reordered */
+    lane->newest = MAX(lane->newest, packet->stamp);
+    lane->phase = packet->stamp - received->sizes.first - slot * n;
+    lane->has_phase = TRUE;
+}
+
+/* Whether a stamp is to be confirmed. */
+static gboolean
+is_doubtful(const CtReceived *received, const Lane *lane, gint64 stamp)
+{
+    const gint64 from_grid = stamp - received->sizes.first - lane->phase;
+    return stamp - received->newest > received->leap ||
+           (lane->has_phase && from_grid % received->sizes.n_samples != 0);
+}
+
+/* Decides on the packet of a lane that was to be confirmed by the next one, with stamp `next`. */
+static void
+confirm(CtReceived *received, Lane *lane, gint64 next)
+{
+    const CtPacket packet = lane->pending;
+    const gint64 later = next - packet.stamp;
+    const gboolean is_followed =
+        ABS(later) <= received->leap && later % received->sizes.n_samples == 0;
+    lane->pending.offset = -1;
+    if (is_followed || !is_doubtful(received, lane, packet.stamp))
+        accept(received, &packet);
+    else
+        ct_received_refuse(received, packet.offset, CT_PACKETS_MISTIMED);
+}
+
+static gboolean
+is_far(const CtReceived *received, gint64 stamp)
+{
+    const gint64 most = received->sizes.max_gap + received->sizes.n_samples;
+    return ABS(stamp) > MOST_STAMP || ABS(stamp - received->newest) > most;
+}
+
+void
+ct_received_put(CtReceived *received, const CtPacket *packet)
+{
+    Lane *lane = &received->lanes[packet->lane];
+    if (is_far(received, packet->stamp)) {
+        ct_received_refuse(received, packet->offset, CT_PACKETS_MISTIMED);
+        return;
+    }
+    if (lane->pending.offset >= 0) {
+        if (packet->stamp == lane->pending.stamp) {
+            ct_received_refuse(received, packet->offset, CT_PACKETS_DUPLICATE);
+            return;
+        }
+        confirm(received, lane, packet->stamp);
+    }
+    if (packet->stamp >= received->safe && is_doubtful(received, lane, packet->stamp))
+        lane->pending = *packet;
+    else
+        accept(received, packet);
+}
+
+/* ---- reading ---- */
+
+gint64
+ct_received_safe(const CtReceived *received)
+{
+    return received->safe;
+}
+
+gint64
+ct_received_window(const CtReceived *received)
+{
+    return received->sizes.window;
+}
+
+gint64
+ct_received_most(const CtReceived *received)
+{
+    const gint64 packets = received->n_buffers / 2 / received->sizes.n_lanes;
+    return MAX(packets - 3, 1) * received->sizes.n_samples;
+}
+
+void
+ct_received_cut(CtReceived *received, gint64 begin)
+{
+    received->begin = begin;
+    if (begin <= received->sizes.first)
+        return;
+    settle(received, MIN(begin - received->sizes.n_samples + 1, received->safe));
+    discard(received, begin - received->sizes.n_samples + 1, CT_PACKETS_READ);
+    /* What was dropped or refused until now is of a time that nobody wants. */
+    memset(received->counts, 0, sizeof received->counts);
+}
+
+/* The packets that begin in samples begin … end − 1, if none is missing. */
+static gint64
+count_expected(const CtReceived *received, const Lane *lane, gint64 begin, gint64 end)
+{
+    const gint64 n = received->sizes.n_samples, origin = received->sizes.first + lane->phase;
+    return floor_divide(end - 1 - origin, n) - floor_divide(begin - 1 - origin, n);
+}
+
+/* Appends the packets of a lane that begin before sample `end`. */
+static void
+take(CtReceived *received, Lane *lane, GArray *packets, gint64 begin, gint64 end)
+{
+    gint64 missing = count_expected(received, lane, begin, end);
+    const CtPacket *packet;
+    for (; (packet = queue_head(lane)) && packet->stamp < end; lane->head++) {
+        missing -= packet->stamp >= begin;
+        if (packet->flagged) {
+            ct_received_refuse(received, packet->offset, CT_PACKETS_FLAGGED);
+            continue;
+        }
+        received->counts[CT_PACKETS_READ]++;
+        received->counts[CT_PACKETS_REORDERED] += packet->joins;
+        g_array_append_vals(packets, packet, 1);
+    }
+    received->counts[CT_PACKETS_MISSING] += (guint64)MAX(missing, 0);
+    shorten(lane);
+}
+
+void
+ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gint64 end)
+{
+    const gint64 n = received->sizes.n_samples;
+    GArray *had = packets->packets, *has = received->spare;
+    settle(received, end);
+    g_array_set_size(has, 0);
+    for (guint i = 0; i < received->sizes.n_lanes; i++) {
+        const guint from = packets->lane_begin[i], to = packets->lane_begin[i + 1];
+        packets->lane_begin[i] = has->len;
+        for (guint k = from; k < to; k++) {
+            const CtPacket *packet = &g_array_index(had, CtPacket, k);
+            if (packet->stamp + n > begin)
+                g_array_append_vals(has, packet, 1);
+            else
+                give_back(received, packet->offset);
+        }
+        take(received, &received->lanes[i], has, begin, end);
+    }
+    packets->lane_begin[received->sizes.n_lanes] = has->len;
+    packets->packets = has;
+    received->spare = had;
+}
+
+const guint64 *
+ct_received_counts(const CtReceived *received)
+{
+    return received->counts;
+}

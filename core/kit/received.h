@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The packets that have been received and are not read yet: their memory, their order, and which
+ * of them are late, doubled or mistimed.
+ *
+ * All memory for packets is one mapping, cut into buffers of one size. A buffer is free, is
+ * borrowed to receive into, holds a packet that waits, or holds one that the reader has. Packets
+ * within the window, whose order is not settled, are in slots by their time; those before it are
+ * in a queue for each lane. No packet is copied.
+ *
+ * What becomes of a packet depends on the packets before it alone, not on when anybody reads: the
+ * window ends at the newest stamp, and what is before the window comes too late. Only where buffers
+ * lack because nobody reads, the oldest eighth of the time that waits is dropped, of all lanes.
+ *
+ * Nothing here locks; the caller does (reception.c). */
+#pragma once
+
+#include "packets-private.h"
+
+typedef struct {
+    guint n_lanes;
+    gint64 n_samples;    /* of a packet */
+    gint64 first;        /* sample with which the stream begins; what is before is late */
+    gint64 window;       /* in samples */
+    gint64 max_gap;      /* in samples; a packet farther than this ahead or behind is mistimed */
+    gsize packet_bytes;  /* of the longest packet */
+    gint64 buffer_bytes; /* of all buffers */
+} CtReceivedSizes;
+
+typedef struct CtReceived CtReceived;
+
+/* The least buffer_bytes that are enough. */
+gint64 ct_received_least_bytes(const CtReceivedSizes *sizes);
+CtReceived *ct_received_new(const CtReceivedSizes *sizes, GError **error);
+void ct_received_free(CtReceived *received);
+
+/* ---- receiving ---- */
+
+/* Borrows buffers to receive into: `n` offsets, CT_RECEIVER_BATCH at most. */
+void ct_received_borrow(CtReceived *received, gint64 *offsets, guint n);
+/* The memory at an offset, of so many bytes: one more than the longest packet has, at least. */
+guint8 *ct_received_bytes(const CtReceived *received, gint64 offset);
+gsize ct_received_room(const CtReceived *received);
+/* Takes a borrowed buffer back that holds a packet, at its `offset`. */
+void ct_received_put(CtReceived *received, const CtPacket *packet);
+/* Takes one back whose packet is not used, for the reason `count`. Whole ones are also READ. */
+void ct_received_refuse(CtReceived *received, gint64 offset, guint count);
+
+/* ---- reading ---- */
+
+/* Packets before sample `begin` are not wanted; before anything is loaded. */
+void ct_received_cut(CtReceived *received, gint64 begin);
+/* The sample before which nothing else will come. */
+gint64 ct_received_safe(const CtReceived *received);
+gint64 ct_received_window(const CtReceived *received);
+/* At most so many samples may be loaded at once, lest the reader have all buffers. */
+gint64 ct_received_most(const CtReceived *received);
+/* Makes `packets` have the packets of samples begin … end − 1, which are safe, and gives back those
+ * before, which it had. Each `offset` is that of a buffer. Counts what is missing. */
+void ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gint64 end);
+/* [CT_PACKETS_N_RECEIVED_COUNTS] of the packets whose fate is decided. */
+const guint64 *ct_received_counts(const CtReceived *received);

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receiving the packets of a source from the network: its addresses, and its thread. */
+#include "cornerturn/error.h"
+#include "reception-private.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    /* A wait ends after this time, so that the run, or the thread, can end. */
+    WAIT_MILLISECONDS = 100,
+    /* So many parts of the window are worth reading them. */
+    PARTS = 4
+};
+
+/* The receptions that may be got again, by their paths. */
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static GHashTable *table;
+
+/* ---- opening ---- */
+
+static void
+destroy(CtReception *reception)
+{
+    if (reception->received && !atomic_exchange(&reception->stops, TRUE))
+        pthread_join(reception->thread, NULL);
+    for (guint i = 0; i < reception->n_lanes; i++)
+        ct_receiver_close(reception->lanes[i].receiver);
+    ct_received_free(reception->received);
+    g_clear_pointer(&reception->bytes, g_byte_array_unref);
+    g_clear_pointer(&reception->datagrams, g_array_unref);
+    g_clear_error(&reception->failure);
+    if (reception->source->clear)
+        reception->source->clear(reception->self);
+    pthread_cond_destroy(&reception->more);
+    pthread_mutex_destroy(&reception->lock);
+    g_free(reception->lanes);
+    g_free(reception->self);
+    g_free(reception->key);
+    g_free(reception);
+}
+
+/* A wait's time is that of a clock that nobody sets. */
+static void
+init_lock(CtReception *reception)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&reception->lock, NULL);
+    pthread_cond_init(&reception->more, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static CtReception *
+open_all(const CtSource *source, const CtParams *given, const char *const *paths, guint n,
+         GError **error)
+{
+    CtReception *reception = g_new0(CtReception, 1);
+    gboolean good = TRUE;
+    init_lock(reception);
+    reception->source = source;
+    reception->self = g_malloc0(MAX(source->self_bytes, 1));
+    reception->format = source->format;
+    reception->format.data = reception->self;
+    reception->n_lanes = n;
+    reception->lanes = g_new0(CtReceptionLane, n);
+    reception->bytes = g_byte_array_new();
+    reception->datagrams = g_array_new(FALSE, FALSE, sizeof(CtFirstDatagram));
+    if (source->begin)
+        source->begin(reception->self, given);
+    for (guint i = 0; i < n && good; i++) {
+        reception->lanes[i].receiver = ct_receiver_open(paths[i], error);
+        good = reception->lanes[i].receiver != NULL;
+    }
+    if (good)
+        return reception;
+    destroy(reception);
+    return NULL;
+}
+
+static char *
+join_paths(const char *const *paths, guint n)
+{
+    GString *all = g_string_new("");
+    for (guint i = 0; i < n; i++)
+        g_string_append_printf(all, "%s ", paths[i]);
+    return g_string_free(all, FALSE);
+}
+
+CtReception *
+ct_reception_get(const CtSource *source, const CtParams *given, const char *const *paths, guint n,
+                 GError **error)
+{
+    g_autofree char *key = join_paths(paths, n);
+    pthread_mutex_lock(&table_lock);
+    if (!table)
+        table = g_hash_table_new(g_str_hash, g_str_equal);
+    CtReception *reception = g_hash_table_lookup(table, key);
+    if (!reception && (reception = open_all(source, given, paths, n, error)) != NULL) {
+        reception->key = g_steal_pointer(&key);
+        g_hash_table_insert(table, reception->key, reception);
+    }
+    if (reception)
+        reception->n_users++;
+    pthread_mutex_unlock(&table_lock);
+    return reception;
+}
+
+void
+ct_reception_free(CtReception *reception)
+{
+    if (!reception)
+        return;
+    pthread_mutex_lock(&table_lock);
+    reception->n_users--;
+    const gboolean is_over = reception->n_users == 0 && reception->is_started;
+    if (is_over)
+        g_hash_table_remove(table, reception->key);
+    pthread_mutex_unlock(&table_lock);
+    if (is_over)
+        destroy(reception);
+}
+
+void
+ct_reception_start(CtReception *reception)
+{
+    if (reception->is_started)
+        return;
+    pthread_mutex_lock(&table_lock);
+    reception->is_started = TRUE;
+    pthread_mutex_unlock(&table_lock);
+}
+
+/* ---- datagrams ---- */
+
+guint
+ct_reception_classify(const CtReception *reception, guint lane, const guint8 *bytes, gsize n,
+                      CtPacket *packet)
+{
+    const CtPacketFormat *format = &reception->format;
+    const gsize wanted = n < format->header_bytes ? 0 : format->size(bytes, format->data);
+    if (wanted == 0 || n > wanted)
+        return CT_PACKETS_CORRUPT;
+    if (n < wanted)
+        return CT_PACKETS_TRUNCATED;
+    if (n != reception->lanes[lane].packet_bytes ||
+        !format->alike(reception->lanes[lane].header, bytes, format->data))
+        return CT_PACKETS_STRAY;
+    *packet = (CtPacket){.file = lane};
+    reception->source->found(bytes, packet, reception->self);
+    packet->lane = lane;
+    return CT_PACKETS_READ;
+}
+
+/* With the lock. Takes a datagram of any kind into what has been received. */
+static void
+put(CtReception *reception, const CtPacket *packet, guint count)
+{
+    if (count == CT_PACKETS_READ)
+        ct_received_put(reception->received, packet);
+    else
+        ct_received_refuse(reception->received, packet->offset, count);
+}
+
+/* ---- the thread ---- */
+
+/* What the thread receives into. */
+typedef struct {
+    CtDatagram datagrams[CT_RECEIVER_BATCH];
+    gint64 offsets[CT_RECEIVER_BATCH];
+    CtPacket packets[CT_RECEIVER_BATCH];
+    guint counts[CT_RECEIVER_BATCH];
+} Batch;
+
+/* With the lock. Borrows buffers for the first n datagrams. */
+static void
+borrow(const CtReception *reception, Batch *batch, guint n)
+{
+    CtReceived *received = reception->received;
+    ct_received_borrow(received, batch->offsets, n);
+    for (guint i = 0; i < n; i++)
+        batch->datagrams[i] = (CtDatagram){ct_received_bytes(received, batch->offsets[i]),
+                                           ct_received_room(received), 0};
+}
+
+/* Receives what is there from one address, up to a batch. */
+static gboolean
+receive(CtReception *reception, guint lane, Batch *batch, GError **error)
+{
+    CtReceiver *receiver = reception->lanes[lane].receiver;
+    const int n = receiver->kind->receive(receiver, batch->datagrams, CT_RECEIVER_BATCH, error);
+    if (n <= 0)
+        return n == 0;
+    for (int i = 0; i < n; i++) {
+        batch->counts[i] = ct_reception_classify(reception, lane, batch->datagrams[i].bytes,
+                                                 batch->datagrams[i].n, &batch->packets[i]);
+        batch->packets[i].offset = batch->offsets[i];
+    }
+    pthread_mutex_lock(&reception->lock);
+    for (int i = 0; i < n; i++)
+        put(reception, &batch->packets[i], batch->counts[i]);
+    borrow(reception, batch, (guint)n);
+    if (ct_received_safe(reception->received) >= reception->wanted)
+        pthread_cond_signal(&reception->more);
+    pthread_mutex_unlock(&reception->lock);
+    return TRUE;
+}
+
+/* Receives until the reception is freed, or receiving fails. */
+static GError *
+receive_all(CtReception *reception, struct pollfd *readable, Batch *batch)
+{
+    GError *failure = NULL;
+    while (!failure && !atomic_load(&reception->stops)) {
+        if (poll(readable, reception->n_lanes, WAIT_MILLISECONDS) <= 0)
+            continue;
+        for (guint i = 0; i < reception->n_lanes && !failure; i++)
+            if (readable[i].revents != 0)
+                receive(reception, i, batch, &failure);
+    }
+    return failure;
+}
+
+static gpointer
+run_thread(gpointer data)
+{
+    CtReception *reception = data;
+    g_autofree struct pollfd *readable = g_new0(struct pollfd, reception->n_lanes);
+    g_autofree Batch *batch = g_new0(Batch, 1);
+    for (guint i = 0; i < reception->n_lanes; i++)
+        readable[i] = (struct pollfd){.fd = reception->lanes[i].receiver->fd, .events = POLLIN};
+    pthread_mutex_lock(&reception->lock);
+    borrow(reception, batch, CT_RECEIVER_BATCH);
+    pthread_mutex_unlock(&reception->lock);
+    GError *failure = receive_all(reception, readable, batch);
+    pthread_mutex_lock(&reception->lock);
+    reception->failure = failure;
+    pthread_cond_signal(&reception->more);
+    pthread_mutex_unlock(&reception->lock);
+    return NULL;
+}
+
+/* Signals are for the threads of the program. */
+static int
+create_thread(CtReception *reception)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const int failure = pthread_create(&reception->thread, NULL, run_thread, reception);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure;
+}
+
+/* Takes the first datagrams in the order in which they came. */
+static void
+put_first(CtReception *reception)
+{
+    CtReceived *received = reception->received;
+    for (guint i = 0; i < reception->datagrams->len; i++) {
+        const CtFirstDatagram *one = &g_array_index(reception->datagrams, CtFirstDatagram, i);
+        const guint8 *bytes = reception->bytes->data + one->at;
+        gint64 offset;
+        CtPacket packet;
+        const guint count = ct_reception_classify(reception, one->lane, bytes, one->n, &packet);
+        ct_received_borrow(received, &offset, 1);
+        packet.offset = offset;
+        if (count == CT_PACKETS_READ)
+            memcpy(ct_received_bytes(received, offset), bytes, one->n);
+        put(reception, &packet, count);
+    }
+    g_clear_pointer(&reception->bytes, g_byte_array_unref);
+    g_clear_pointer(&reception->datagrams, g_array_unref);
+}
+
+/* With the lock. */
+static gboolean
+begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
+{
+    sizes->first = reception->first;
+    for (guint i = 0; i < reception->n_lanes; i++)
+        sizes->packet_bytes = MAX(sizes->packet_bytes, reception->lanes[i].packet_bytes);
+    CtReceived *received = ct_received_new(sizes, error);
+    if (!received)
+        return FALSE;
+    reception->received = received;
+    const int failure = create_thread(reception);
+    if (failure == 0) {
+        put_first(reception);
+        return TRUE;
+    }
+    g_clear_pointer(&reception->received, ct_received_free);
+    g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "no thread to receive packets: %s",
+                g_strerror(failure));
+    return FALSE;
+}
+
+gboolean
+ct_reception_run(CtReception *reception, CtReceivedSizes *sizes, GError **error)
+{
+    pthread_mutex_lock(&reception->lock);
+    const gboolean good = reception->received || begin(reception, sizes, error);
+    pthread_mutex_unlock(&reception->lock);
+    return good;
+}
+
+/* ---- reading ---- */
+
+void
+ct_reception_cut(CtReception *reception, gint64 begin)
+{
+    pthread_mutex_lock(&reception->lock);
+    ct_received_cut(reception->received, begin);
+    pthread_mutex_unlock(&reception->lock);
+}
+
+static struct timespec
+wait_until(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    time.tv_nsec += WAIT_MILLISECONDS * 1000000L;
+    time.tv_sec += time.tv_nsec / 1000000000L;
+    time.tv_nsec %= 1000000000L;
+    return time;
+}
+
+gboolean
+ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n, GError **error)
+{
+    const struct timespec end = wait_until();
+    CtReceived *received = reception->received;
+    pthread_mutex_lock(&reception->lock);
+    const gint64 all = MIN(most, ct_received_most(received));
+    reception->wanted = begin + MIN(all, MAX(ct_received_window(received) / PARTS, 1));
+    while (ct_received_safe(received) < reception->wanted && !reception->failure &&
+           pthread_cond_timedwait(&reception->more, &reception->lock, &end) != ETIMEDOUT)
+        continue;
+    reception->wanted = G_MAXINT64;
+    *n = CLAMP(ct_received_safe(received) - begin, 0, all);
+    const gboolean good = *n > 0 || !reception->failure;
+    if (!good)
+        g_propagate_error(error, g_error_copy(reception->failure));
+    pthread_mutex_unlock(&reception->lock);
+    return good;
+}
+
+void
+ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
+                  guint64 *counts)
+{
+    pthread_mutex_lock(&reception->lock);
+    ct_received_load(reception->received, packets, begin, end);
+    memcpy(counts, ct_received_counts(reception->received),
+           CT_PACKETS_N_RECEIVED_COUNTS * sizeof *counts);
+    pthread_mutex_unlock(&reception->lock);
+}
+
+const guint8 *
+ct_reception_bytes(const CtReception *reception, const CtPacket *packet)
+{
+    return ct_received_bytes(reception->received, packet->offset);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receiving the packets of a source from the network: one lane from each address.
+ *
+ * A datagram is one packet. It is received into the buffer in which it waits until it is unpacked
+ * into a block: so each payload is copied twice, by the kernel and by CtSource.unpack. One thread
+ * receives from all addresses, up to CT_RECEIVER_BATCH datagrams at once, reads their headers, and
+ * then takes the lock once for all of them; the reader takes it twice a block.
+ *
+ * As of a pipe (pipe.h), the first packets are wanted several times: when the graph is checked and
+ * when it is prepared. So the process keeps what ct_reception_get has opened, and receives, until a
+ * run that has begun to read frees it. */
+#pragma once
+
+#include "cornerturn/kit/source.h"
+#include "received.h"
+
+typedef struct CtReception CtReception;
+
+/* Opens the addresses, or finds what has been opened for these. To be freed. */
+CtReception *ct_reception_get(const CtSource *source, const CtParams *given,
+                              const char *const *paths, guint n, GError **error);
+void ct_reception_free(CtReception *reception);
+
+/* Waits until two packets of one stream have come from each address, as long as it takes; a signal
+ * that asks for the end ends the wait with an error. Of what comes meanwhile, up to `most` bytes
+ * are kept. */
+gboolean ct_reception_find(CtReception *reception, gint64 most, GError **error);
+/* The header of the stream of a lane, and the bytes of its packets. */
+const guint8 *ct_reception_header(const CtReception *reception, guint lane, gsize *packet_bytes);
+/* The first sample of these packets. A stamp far from most of them does not count. */
+gint64 ct_reception_first(CtReception *reception, gint64 n_samples, gint64 max_gap);
+/* From now on, a thread receives; nothing if one does. Sets packet_bytes and first of `sizes`. */
+gboolean ct_reception_run(CtReception *reception, CtReceivedSizes *sizes, GError **error);
+
+/* ---- reading, by the one thread of a run ---- */
+
+/* A run has begun to read: when it frees the reception, nobody else gets it. */
+void ct_reception_start(CtReception *reception);
+/* Packets before sample `begin` are not wanted. */
+void ct_reception_cut(CtReception *reception, gint64 begin);
+/* Waits a while until `most` samples from `begin` on can be loaded, or enough to be worth it: sets
+ * *n to their number. */
+gboolean ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n,
+                           GError **error);
+/* Makes `packets` have the packets of samples begin … end − 1, and sets `counts`
+ * [CT_PACKETS_N_RECEIVED_COUNTS]. */
+void ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
+                       guint64 *counts);
+/* The bytes of a packet that is loaded. */
+const guint8 *ct_reception_bytes(const CtReception *reception, const CtPacket *packet);

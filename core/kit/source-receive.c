@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sources of recordings: packets from the network in place of files. */
+#include "receiver.h"
+#include "source-private.h"
+
+#include <math.h>
+#include <string.h>
+
+gboolean
+ct_source_has_receivers(const CtSourceOpened *opened, const CtParams *given,
+                        gboolean *has_receivers, GError **error)
+{
+    const CtRecording *recording = &opened->recording;
+    const CtSource *source = recording->source;
+    const char *path = NULL;
+    guint n = 0;
+    for (guint i = 0; i < recording->n_files; i++)
+        if (ct_receiver_is(recording->files[i].path)) {
+            path = recording->files[i].path;
+            n++;
+        }
+    *has_receivers = n > 0;
+    if (n > 0 && (!source->is_lane_a_file || source->find || source->next))
+        return ct_params_error(given, source->files, error,
+                               "wants files, but is given '%s': %s are not received from the "
+                               "network",
+                               path, source->format.name);
+    return n == 0 || n == recording->n_files ||
+           ct_params_error(given, source->files, error,
+                           "wants addresses of the network alone, or files alone, but is given "
+                           "'%s' among %u paths",
+                           path, recording->n_files);
+}
+
+G_GNUC_PRINTF(3, 4)
+static gboolean
+fault(const CtSource *source, GError **error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "the plugin for %s %s", source->format.name,
+                message);
+    return FALSE;
+}
+
+/* Takes the streams of the lanes that have been found. */
+static gboolean
+take_headers(CtSourceOpened *opened, GError **error)
+{
+    CtRecording *recording = &opened->recording;
+    const CtSource *source = recording->source;
+    for (guint i = 0; i < recording->n_files; i++) {
+        CtSourceFile *file = &recording->files[i];
+        const guint8 *header = ct_reception_header(opened->reception, i, &file->packet_bytes);
+        memcpy(file->header, header, source->format.header_bytes);
+        if (!source->is_one_stream ||
+            source->format.alike(recording->files[0].header, header, recording->self))
+            continue;
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                    "%s: wants %s like those of %s, but is given others", file->path,
+                    source->format.name, recording->files[0].path);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* The packets that are loaded, none yet, of a stream whose beginning alone is known. */
+static gboolean
+begin_packets(CtSourceOpened *opened, GError **error)
+{
+    CtRecording *recording = &opened->recording;
+    CtPackets *packets = recording->packets;
+    if (recording->n_lanes != recording->n_files || recording->overlap != 0)
+        return fault(recording->source, error,
+                     "wants a lane for each address, and packets that do not overlap");
+    packets->n_lanes = recording->n_lanes;
+    packets->n_samples = recording->n_samples;
+    packets->lane_begin = g_new0(guint, packets->n_lanes + 1);
+    packets->first =
+        ct_reception_first(opened->reception, recording->n_samples, recording->max_gap);
+    packets->end = G_MAXINT64;
+    return TRUE;
+}
+
+gboolean
+ct_source_open_receivers(CtSourceOpened *opened, const CtParams *given, GError **error)
+{
+    CtRecording *recording = &opened->recording;
+    if (!ct_params_knows(given, "window") || !ct_params_knows(given, "buffer"))
+        return fault(recording->source, error,
+                     "lacks CT_SOURCE_RECEIVE_PARAMS, with which packets are received");
+    opened->reception =
+        ct_reception_get(recording->source, given, (const char *const *)opened->paths->pdata,
+                         recording->n_files, error);
+    return opened->reception &&
+           ct_reception_find(opened->reception, (gint64)ct_params_real(given, "buffer"), error) &&
+           take_headers(opened, error) && ct_source_order(recording, given, error) &&
+           begin_packets(opened, error);
+}
+
+gboolean
+ct_source_receive(CtSourceOpened *opened, const CtParams *given, GError **error)
+{
+    const CtRecording *recording = &opened->recording;
+    const gdouble rate = ct_stream_sample_rate(&opened->plain);
+    if (!(rate > 0))
+        return fault(recording->source, error,
+                     "describes a stream without a sample rate, which packets that are received "
+                     "must have");
+    CtReceivedSizes sizes = {
+        .n_lanes = recording->n_lanes,
+        .n_samples = recording->n_samples,
+        .window = llround(ct_params_real(given, "window") * rate),
+        .max_gap = recording->max_gap,
+        .buffer_bytes = (gint64)ct_params_real(given, "buffer"),
+    };
+    for (guint i = 0; i < recording->n_files; i++)
+        sizes.packet_bytes = MAX(sizes.packet_bytes, recording->files[i].packet_bytes);
+    const gint64 least = ct_received_least_bytes(&sizes);
+    if (sizes.buffer_bytes < least)
+        return ct_params_error(
+            given, "buffer", error,
+            "wants at least %" G_GINT64_FORMAT " bytes for a window of %" G_GINT64_FORMAT
+            " samples in packets of %" G_GINT64_FORMAT
+            " from %u addresses, but is given %" G_GINT64_FORMAT,
+            least, sizes.window, sizes.n_samples, sizes.n_lanes, sizes.buffer_bytes);
+    return ct_reception_run(opened->reception, &sizes, error);
+}
