@@ -235,8 +235,9 @@ ct_arrays_open(const CtArraySource *source, const CtParams *given, GError **erro
     for (guint i = 0; i < names->len; i++)
         if (ct_receiver_is(names->pdata[i])) {
             ct_params_error(given, source->files, error,
-                            "wants files, but is given '%s': %s are not received from the network",
-                            (char *)names->pdata[i], source->name);
+                            "wants files, but is given '%s': this source does not receive from the "
+                            "network",
+                            (char *)names->pdata[i]);
             return NULL;
         }
     for (guint i = 0; source->streams && names->len > 1 && i < names->len; i++)

@@ -381,7 +381,7 @@ ct_received_cut(CtReceived *received, gint64 begin)
     received->begin = begin;
     if (begin <= received->sizes.first)
         return;
-    settle(received, MIN(begin - received->sizes.n_samples + 1, received->safe));
+    settle(received, begin - received->sizes.n_samples + 1);
     discard(received, begin - received->sizes.n_samples + 1, CT_PACKETS_READ);
     /* What was dropped or refused until now is of a time that nobody wants. */
     memset(received->counts, 0, sizeof received->counts);

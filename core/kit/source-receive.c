@@ -22,9 +22,9 @@ ct_source_has_receivers(const CtSourceOpened *opened, const CtParams *given,
     *has_receivers = n > 0;
     if (n > 0 && (!source->is_lane_a_file || source->find || source->next))
         return ct_params_error(given, source->files, error,
-                               "wants files, but is given '%s': %s are not received from the "
-                               "network",
-                               path, source->format.name);
+                               "wants files, but is given '%s': this source does not receive from "
+                               "the network",
+                               path);
     return n == 0 || n == recording->n_files ||
            ct_params_error(given, source->files, error,
                            "wants addresses of the network alone, or files alone, but is given "

@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 import unittest
 
@@ -24,13 +25,14 @@ FIRST = 64  # sample of packet 0, in its second
 SECOND = 1656466200
 WINDOW = 122  # packets in 10 ms: 1953 samples
 STEP = 4  # packets of a lane that are sent before the sender waits for the receiver
-PATIENCE = 120  # seconds, which nothing should take
+PATIENCE = 60  # seconds, which nothing should take
 
 
 def make_packet(payload, i, port, n_beamlets=N_BEAMLETS):
-    sequence = FIRST + SLOTS * i
+    """Packet `i` of 195312.5 samples a second."""
+    second, at = divmod(2 * (FIRST + int(SLOTS * i)), 390625)
     return struct.pack("<BHBHBBII", 3, port | 1 << 7 | 1 << 8, 0, 214 * 32, n_beamlets, SLOTS,
-                       SECOND, sequence) + payload
+                       SECOND + second, at // 2) + payload
 
 
 def time_after(n):
@@ -122,11 +124,11 @@ class Network(graphs.GraphTest):
         return {"station": {"stage": "lofar.source", "paths": paths, **source},
                 "out": {"stage": "file.sink", "from": "station", "path": "out.npy", **(sink or {})}}
 
-    def send(self, process, ports, events, host="127.0.0.1"):
+    def send(self, process, ports, events, host="127.0.0.1", step=STEP):
         """Sends events (time, port, bytes) in their order, some of each port at once."""
         at = 0
         for i, (when, port, data) in enumerate(events):
-            if when >= at + STEP:
+            if when >= at + step:
                 at = when
                 if not self.drain(process, ports):
                     return i
@@ -248,6 +250,250 @@ class Received(Network):
 
     def test_layout_and_blocks(self):
         self.check(2, 1500, True, block={"time": 333}, backend="reference")
+
+    def receive(self, n, events_of, used=None, **source):
+        """Sends what events_of(log, port) gives of n packets of one lane; returns the log, the array
+        and the counters."""
+        port = free_port()
+        log = Log(self.random, [port], n, False)
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"], window="10 ms", **source),
+                              stop=time_after((used or n - 300) * SLOTS))
+        self.wait_bound(process, [port])
+        self.send(process, [port], events_of(log, port))
+        counts = self.end(process)
+        return log, np.load(self.folder / "out.npy"), counts
+
+    def test_wrong_stamps(self):
+        """One wrong stamp, however far, moves nothing."""
+        wrong = {100: 90000, 200: 5000, 300: 300.5, 400: 410.25, 500: 9}
+
+        def events_of(log, port):
+            events = []
+            for when, port, data in log.events:
+                if when in wrong:
+                    data = make_packet(data[16:], wrong[when], 0)
+                    log.valid[0, when] = False
+                events.append((when, port, data))
+            return events
+        log, array, counts = self.receive(1500, events_of)
+        np.testing.assert_array_equal(array, log.wanted(1200))
+        self.assertEqual(counts, {"packets": 1200, "missing": 5, "mistimed": 4, "late": 1})
+
+    def test_far_stamps(self):
+        """Stamps farther than max_gap are never believed, though they follow one another."""
+        def events_of(log, port):
+            far = [(500, port, make_packet(bytes(N_BEAMLETS * SLOTS * 4), 3000 + i, 0))
+                   for i in range(20)]
+            return log.events[:500] + far + log.events[500:]
+        log, array, counts = self.receive(1500, events_of, max_gap="40 ms")
+        np.testing.assert_array_equal(array, log.wanted(1200))
+        self.assertEqual(counts, {"packets": 1220, "mistimed": 20})
+
+    def test_pause(self):
+        """What comes after a pause is used from its first packet on, and what came before it to its
+        last one."""
+        def events_of(log, port):
+            log.valid[0, 700:4000] = False
+            return [event for event in log.events if log.valid[0, event[0]]]
+        log, array, counts = self.receive(5000, events_of, buffer="2 MiB")
+        np.testing.assert_array_equal(array, log.wanted(4700))
+        self.assertEqual(counts, {"packets": 1400, "missing": 3300})
+
+    def test_other_grid(self):
+        """A sender that goes on between the stamps of before is believed."""
+        def events_of(log, port):
+            events = []
+            for when, port, data in log.events:
+                if when >= 600:
+                    data = make_packet(data[16:], when + 5 / SLOTS, 0)
+                events.append((when, port, data))
+            return events
+        log, array, counts = self.receive(1500, events_of)
+        wanted = log.wanted(1200)
+        wanted = np.concatenate([wanted[:9600], 0 * wanted[:5], wanted[9600:-5]])
+        np.testing.assert_array_equal(array, wanted)
+        self.assertEqual(counts["packets"], 1200)
+
+    def test_part_of_time(self):
+        """`start` leaves out packets, which are not counted."""
+        port = free_port()
+        log = Log(self.random, [port], 2000, False)
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"], window="10 ms"),
+                              start=time_after(10007), stop=time_after(20001))
+        self.wait_bound(process, [port])
+        self.send(process, [port], log.events)
+        self.assertEqual(self.end(process), {"packets": 1251 - 625})
+        np.testing.assert_array_equal(np.load(self.folder / "out.npy"),
+                                      log.wanted(1500)[10007:20001])
+
+
+class Slow(Network):
+    def test_dropped(self):
+        """Nobody reads what the graph writes for a while: whole packets are dropped of all lanes, the
+        others stay where they belong, and all are counted."""
+        n, n_lanes = 40000, 2
+        ports = [free_port() for _ in range(n_lanes)]
+        payloads = self.random.integers(1, 128, (n_lanes, n, N_BEAMLETS, SLOTS, 2, 2), "i1")
+        os.mkfifo(self.folder / "fifo")
+        paths = [f"udp://127.0.0.1:{port}" for port in ports]
+        process = self.launch(
+            self.stages(paths, {"path": "fifo", "format": "raw"}, window="10 ms", buffer="2 MiB",
+                        block={"time": 1024}),
+            stop=time_after((n - 300) * SLOTS))
+        self.wait_bound(process, ports)
+        events = ((i, port, make_packet(payloads[lane, i].tobytes(), i, lane))
+                  for i in range(n) for lane, port in enumerate(ports))
+        sent = self.send(process, ports, [next(events) for _ in range(60)])
+        with open(self.folder / "fifo", "rb") as reader:
+            sent += self.send(process, ports, [next(events) for _ in range(2 * (n - 10000))])
+            read = []
+            thread = threading.Thread(target=lambda: read.append(reader.read()))
+            thread.start()
+            self.addCleanup(thread.join)
+            self.send(process, ports, list(events))
+            counts = self.end(process)
+            thread.join()
+        array = np.frombuffer(read[0], "i1").reshape(n - 300, SLOTS, n_lanes, N_BEAMLETS, 2, 2)
+        array = array.transpose(2, 0, 3, 1, 4, 5)
+        valid = array.any((2, 3, 4, 5))
+        np.testing.assert_array_equal(
+            array, payloads[:, :n - 300] * valid[:, :, None, None, None, None])
+        self.assertGreater(counts["dropped"], 1000)
+        self.assertEqual(counts["dropped"], np.count_nonzero(~valid))
+        self.assertEqual(counts, {"packets": valid.size, "missing": counts["dropped"],
+                                  "dropped": counts["dropped"]})
+
+
+class Ends(Network):
+    def test_interrupt_before_packets(self):
+        ports = [free_port(), free_port()]
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports]))
+        self.wait_bound(process, ports)
+        log = Log(self.random, ports[:1], 3, False)
+        self.send(process, ports, log.events)
+        process.send_signal(signal.SIGINT)
+        self.assertIn(f"udp://127.0.0.1:{ports[1]}: interrupted while it waited for the first packets",
+                      self.end(process, 130))
+
+    def test_interrupt(self):
+        """The sender stops; the run is interrupted, and has all that is before the window."""
+        port = free_port()
+        n = 12000
+        log = Log(self.random, [port], n, False)
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"], window="10 ms",
+                                          block={"time": 256}))
+        self.wait_bound(process, [port])
+        self.send(process, [port], log.events, step=64)
+        self.wait_for(process, "no samples", lambda: any(
+            path.stat().st_size > n // 4 * SLOTS * N_BEAMLETS * 4
+            for path in self.folder.glob("out.npy.partial")))
+        process.send_signal(signal.SIGINT)
+        self.assertIn("interrupted by SIGINT", self.end(process, 130))
+        array = np.load(self.folder / "out.npy")
+        # 1953 samples before the first one of the newest packet are in the window.
+        self.assertGreaterEqual(len(array), n // 4 * SLOTS)
+        self.assertLessEqual(len(array), (n - 1) * SLOTS - 1953)
+        np.testing.assert_array_equal(array, log.wanted(n)[:len(array)])
+
+    def check_address(self, path, host, port, **source):
+        log = Log(self.random, [port], 600, False)
+        process = self.launch(self.stages([path], window="10 ms", **source),
+                              stop=time_after(300 * SLOTS))
+        self.wait_bound(process, [port])
+        self.send(process, [port], log.events, host)
+        self.assertEqual(self.end(process), {"packets": 300})
+        np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(300))
+
+    def test_all_addresses(self):
+        port = free_port()
+        self.check_address(f"udp://0.0.0.0:{port}", "127.0.0.1", port)
+
+    def test_version_6(self):
+        try:
+            port = free_port(socket.AF_INET6, "::1")
+        except OSError:
+            self.skipTest("no IPv6 here")
+        self.check_address(f"udp://[::1]:{port}", "::1", port)
+
+    def test_group(self):
+        """A group of multicast, by the loopback interface, named or by its address."""
+        for interface in "lo", "127.0.0.1":
+            port = free_port()
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
+                                  socket.inet_aton("127.0.0.1"))
+                try:
+                    sender.connect(("239.1.2.3", port))
+                except OSError:
+                    self.skipTest("no multicast here")
+                self.sockets[port] = sender
+                with self.subTest(interface):
+                    self.check_address(f"udp://239.1.2.3:{port}@{interface}", "239.1.2.3", port)
+
+    def test_errors(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            other.bind(("127.0.0.1", 0))
+            used = f"udp://127.0.0.1:{other.getsockname()[1]}"
+            (self.folder / "file").write_bytes(b"")
+            for paths, source, message in (
+                    ([used], {}, f"{used}: can't be received from: Address already in use"),
+                    (["udp://127.0.0.1"], {},
+                     "udp://127.0.0.1: wants udp://ADDRESS:PORT, but is given 'udp://127.0.0.1'"),
+                    (["udp://:5000"], {},
+                     "udp://:5000: wants an address as 10.0.0.1 or [fd00::1], but is given ''"),
+                    (["udp://station:5000"], {},
+                     "wants an address as 10.0.0.1 or [fd00::1], but is given 'station'"),
+                    (["udp://[::1:5000"], {}, "wants udp://ADDRESS:PORT, but is given"),
+                    (["udp://127.0.0.1:0"], {}, "wants a port from 1 to 65535, but is given '0'"),
+                    (["udp://127.0.0.1:65536"], {},
+                     "wants a port from 1 to 65535, but is given '65536'"),
+                    (["udp://127.0.0.1:5000@lo"], {},
+                     "wants an interface only for a group of multicast, but is given 'lo'"),
+                    (["udp://239.1.2.3:5000@none0"], {},
+                     "wants the name of an interface of this machine, but is given 'none0'"),
+                    (["udp://8.8.8.8:5000"], {}, "udp://8.8.8.8:5000: can't be received from: "),
+                    (["file", used], {}, "parameter 'paths': wants addresses of the network alone, "
+                                         f"or files alone, but is given '{used}' among 2 paths"),
+                    (["udp://127.0.0.1:5000"] * 2, {},
+                     "wants an address that nobody else reads, but 'udp://127.0.0.1:5000' is one "
+                     "that node 'station' reads")):
+                with self.subTest(paths):
+                    error = self.end(self.launch(self.stages(paths, **source)), 1)
+                    self.assertIn(message, error)
+                    self.assertTrue(error.startswith("graph.yaml:1:"), error)
+
+    def test_buffer_too_small(self):
+        port = free_port()
+        log = Log(self.random, [port], 3, False)
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"], buffer="64 KiB"))
+        self.wait_bound(process, [port])
+        self.send(process, [port], log.events)
+        self.assertRegex(self.end(process, 1),
+                         r"graph.yaml:1:\d+: node 'station': parameter 'buffer': wants at least \d+ "
+                         r"bytes for a window of 3906 samples in packets of 16 from 1 addresses, but "
+                         r"is given 65536")
+
+    def test_other_sources(self):
+        for stage in "vdif.source", "guppi.source", "dada.source":
+            stages = {"station": {"stage": stage, "path": "udp://127.0.0.1:5000"},
+                      "out": {"stage": "discard", "from": "station"}}
+            self.assertIn("wants files, but is given 'udp://127.0.0.1:5000': this source does not "
+                          "receive from the network",
+                          self.end(self.launch(stages), 1))
+
+    def test_only_a_run(self):
+        (self.folder / "graph.yaml").write_text(
+            json.dumps({"stages": self.stages(["udp://127.0.0.1:5000"])}))
+        done = subprocess.run([graphs.COMMAND, "check", "graph.yaml"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("'udp://127.0.0.1:5000' is an address, which can be read only once: by "
+                      "'cornerturn run'", done.stderr)
+
+    def test_parameters_without_effect(self):
+        (self.folder / "file").write_bytes(make_packet(bytes(N_BEAMLETS * SLOTS * 4), 0, 0) * 2)
+        for source in {"window": "1 ms"}, {"buffer": "1 MiB"}:
+            self.check_no_effect(self.stages(["file"], **source), "station", *source)
 
 
 if __name__ == "__main__":
