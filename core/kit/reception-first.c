@@ -19,6 +19,9 @@ enum {
     NEIGHBOURS = 64
 };
 
+/* Of all that comes before the last of the first packets, no more than this is kept. */
+static const gint64 MOST_FIRST_BYTES = (gint64)1 << 30;
+
 /* ---- finding them ---- */
 
 /* Forgets the older half of what has come, while some lane lacks packets. */
@@ -134,7 +137,8 @@ gboolean
 ct_reception_find(CtReception *reception, gint64 most, GError **error)
 {
     pthread_mutex_lock(&reception->lock);
-    const gboolean good = !reception->bytes || find_all(reception, most, error);
+    const gboolean good =
+        !reception->bytes || find_all(reception, MIN(most, MOST_FIRST_BYTES), error);
     pthread_mutex_unlock(&reception->lock);
     return good;
 }

@@ -23,7 +23,7 @@ void ct_reception_free(CtReception *reception);
 
 /* Waits until two packets of one stream have come from each address, as long as it takes; a signal
  * that asks for the end ends the wait with an error. Of what comes meanwhile, up to `most` bytes
- * are kept. */
+ * and a GiB are kept. */
 gboolean ct_reception_find(CtReception *reception, gint64 most, GError **error);
 /* The header of the stream of a lane, and the bytes of its packets. */
 const guint8 *ct_reception_header(const CtReception *reception, guint lane, gsize *packet_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lofar.source: captures of a LOFAR station's packets, one file per port, side by side. */
+/* lofar.source: packets of a LOFAR station, one file or address per port, side by side. */
 #include "lofar-packet.h"
 
 #include <cornerturn/kit/source.h>
@@ -238,7 +238,7 @@ infer(CtNode *node, GError **error)
 
 static const CtStage lofar_source = {
     .name = "lofar.source",
-    .summary = "captures of a LOFAR station's packets, one file per port",
+    .summary = "packets of a LOFAR station, captured or live, one file or address per port",
     .version = 1,
     .outputs =
         CT_PORTS({.name = "voltages",

@@ -404,6 +404,18 @@ class Ends(Network):
         self.assertEqual(self.end(process), {"packets": 300})
         np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(300))
 
+    def test_options(self):
+        """A graph of files receives packets if the command says so, for a part of the time."""
+        port = free_port()
+        log = Log(self.random, [port], 600, False)
+        process = self.launch(self.stages(["file"]), "--set",
+                              f'station.paths=["udp://127.0.0.1:{port}"]', "--duration", "20 ms")
+        self.wait_bound(process, [port])
+        self.send(process, [port], log.events)
+        # 20 ms are 3906.25 samples, and as much is the window.
+        self.assertEqual(self.end(process), {"packets": 245})
+        np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(600)[:3906])
+
     def test_all_addresses(self):
         port = free_port()
         self.check_address(f"udp://0.0.0.0:{port}", "127.0.0.1", port)
