@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lofar.source receives packets from the network: lost, late, doubled and alien ones, by the log of
-what was sent; a graph that is too slow; addresses that are wrong."""
+"""Sources of packets receive from the network, with those of LOFAR: lost, late, doubled and alien ones, by the
+log of what was sent; a graph that is too slow; addresses that are wrong."""
 import json
 import os
 import pathlib
@@ -86,20 +86,16 @@ class Network(graphs.GraphTest):
         self.wait_for(process, "no socket", lambda: set(ports) <= set(udp_table()))
 
     def drain(self, process, ports):
-        """Waits until the run has received all that was sent. Returns whether it still receives."""
-        def is_empty():
-            table = udp_table()
-            return all(table.get(port, (0, 0))[0] == 0 for port in ports)
-        self.wait_for_end_or(process, is_empty)
-        for port in ports:
-            self.assertEqual(udp_table().get(port, (0, 0))[1], 0, "the kernel has dropped some")
-        return process.poll() is None
-
-    def wait_for_end_or(self, process, condition):
+        """Waits until the run has received all that was sent. Returns whether it goes on."""
         end = time.monotonic() + PATIENCE
-        while not condition() and process.poll() is None:
-            self.assertLess(time.monotonic(), end)
+        table = udp_table()
+        while process.poll() is None and any(table.get(port, (0, 0))[0] for port in ports):
+            self.assertLess(time.monotonic(), end, "packets that are not received")
             time.sleep(0.0002)
+            table = udp_table()
+        for port in ports:
+            self.assertEqual(table.get(port, (0, 0))[1], 0, "the kernel has dropped some")
+        return process.poll() is None
 
     def launch(self, stages, *arguments, **keys):
         (self.folder / "graph.yaml").write_text(json.dumps({"stages": stages, **keys}))
