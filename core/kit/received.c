@@ -41,12 +41,13 @@ struct CtReceived {
     Lane *lanes;     /* [n_lanes] */
     CtPacket *slots; /* [n_lanes][n_slots] */
     gint64 n_slots;
-    gint64 base;   /* the first slot; slot s stands for the n_samples samples from first + s ·
-                      n_samples on */
-    gint64 newest; /* stamp of those that were accepted */
-    gint64 safe;   /* the sample before which nothing else is accepted */
-    gint64 begin;  /* packets that end before this sample are not wanted */
-    GArray *spare; /* CtPacket, for the next load */
+    gint64 base;        /* the first slot; slot s stands for the n_samples samples from first + s ·
+                           n_samples on */
+    gint64 newest;      /* stamp of those that were accepted */
+    gint64 safe;        /* the sample before which nothing else is accepted */
+    gint64 begin;       /* packets that end before this sample are not wanted */
+    guint64 n_in_doubt; /* packets since the last one whose stamp was believed */
+    GArray *spare;      /* CtPacket, for the next load */
     guint64 counts[CT_PACKETS_N_RECEIVED_COUNTS];
 };
 
@@ -278,6 +279,7 @@ accept(CtReceived *received, const CtPacket *packet)
 {
     const gint64 n = received->sizes.n_samples;
     Lane *lane = &received->lanes[packet->lane];
+    received->n_in_doubt = 0;
     if (packet->stamp >= received->sizes.first && packet->stamp + n <= received->begin) {
         move_window(received, packet->stamp);
         give_back(received, packet->offset);
@@ -337,6 +339,7 @@ void
 ct_received_put(CtReceived *received, const CtPacket *packet)
 {
     Lane *lane = &received->lanes[packet->lane];
+    received->n_in_doubt++;
     if (is_far(received, packet->stamp)) {
         ct_received_refuse(received, packet->offset, CT_PACKETS_MISTIMED);
         return;
@@ -437,6 +440,12 @@ ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gint64 
     packets->lane_begin[received->sizes.n_lanes] = has->len;
     packets->packets = has;
     received->spare = had;
+}
+
+guint64
+ct_received_in_doubt(const CtReceived *received)
+{
+    return received->n_in_doubt;
 }
 
 const guint64 *

@@ -57,5 +57,7 @@ gint64 ct_received_most(const CtReceived *received);
 /* Makes `packets` have the packets of samples begin … end − 1, which are safe, and gives back those
  * before, which it had. Each `offset` is that of a buffer. Counts what is missing. */
 void ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gint64 end);
+/* The packets since the last one whose stamp could be believed. */
+guint64 ct_received_in_doubt(const CtReceived *received);
 /* [CT_PACKETS_N_RECEIVED_COUNTS] of the packets whose fate is decided. */
 const guint64 *ct_received_counts(const CtReceived *received);

@@ -349,7 +349,7 @@ ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n, 
     return good;
 }
 
-void
+guint64
 ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
                   guint64 *counts)
 {
@@ -357,7 +357,9 @@ ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint
     ct_received_load(reception->received, packets, begin, end);
     memcpy(counts, ct_received_counts(reception->received),
            CT_PACKETS_N_RECEIVED_COUNTS * sizeof *counts);
+    const guint64 in_doubt = ct_received_in_doubt(reception->received);
     pthread_mutex_unlock(&reception->lock);
+    return in_doubt;
 }
 
 const guint8 *

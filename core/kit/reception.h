@@ -43,8 +43,9 @@ void ct_reception_cut(CtReception *reception, gint64 begin);
 gboolean ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n,
                            GError **error);
 /* Makes `packets` have the packets of samples begin … end − 1, and sets `counts`
- * [CT_PACKETS_N_RECEIVED_COUNTS]. */
-void ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
-                       guint64 *counts);
+ * [CT_PACKETS_N_RECEIVED_COUNTS]. Returns the number of packets since the last one whose stamp
+ * could be believed. */
+guint64 ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
+                          guint64 *counts);
 /* The bytes of a packet that is loaded. */
 const guint8 *ct_reception_bytes(const CtReception *reception, const CtPacket *packet);

@@ -8,15 +8,20 @@
 /* Packets that follow one another in a file are read at once, up to this number of bytes. */
 enum { READ_BYTES = 1 << 18 };
 
+/* The user is warned if so many packets in a row that were received had stamps out of reach. */
+enum { MOST_IN_DOUBT = 1000 };
+
 typedef struct {
     CtRecording *recording;
     const CtSourceOpened *opened; /* the same */
     CtUnpack unpack;
+    const CtParams *given;
     gint64 first;    /* of the stream */
     gint64 position; /* the next sample to produce */
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
     guint64 counted[CT_PACKETS_N_RECEIVED_COUNTS]; /* what the node's counters have */
+    gboolean warned;                               /* of received packets that are not used */
     guint *first_lane;           /* [n_lanes] the first of `plain` of each lane of packets */
     gint64 n_stream_lanes;       /* of the stream, which may be more than those of `plain` */
     guint *lane_of;              /* [n_stream_lanes] its lane of packets, */
@@ -148,6 +153,7 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (!recording)
         return FALSE;
     reader->opened = (const CtSourceOpened *)recording;
+    reader->given = given;
     CtStream stream;
     ct_stream_init(&stream);
     const gint64 skip = prepare->nodes[0].skip;
@@ -185,6 +191,20 @@ load_ahead(Reader *reader, gint64 *n, gboolean *ended, GError **error)
            ct_ahead_load(ahead, position, position + *n, error);
 }
 
+/* Warns once of a stream that cannot go on: after a pause of all senders, or a change of their
+ * clocks, no stamp is believed any more. */
+static void
+warn_of_stamps(Reader *reader, guint64 in_doubt)
+{
+    if (reader->warned || in_doubt < MOST_IN_DOUBT)
+        return;
+    reader->warned = TRUE;
+    ct_params_warn(reader->given, reader->recording->source->files,
+                   "the last %d packets are not used: they are farther than 'max_gap' from those "
+                   "before them",
+                   MOST_IN_DOUBT);
+}
+
 /* Loads the packets of up to *n samples that are received, and sets *n to their number. */
 static gboolean
 load_received(Reader *reader, gint64 *n, guint64 *counts, GError **error)
@@ -194,7 +214,8 @@ load_received(Reader *reader, gint64 *n, guint64 *counts, GError **error)
     ct_reception_start(reception);
     if (!ct_reception_wait(reception, position, *n, n, error))
         return FALSE;
-    ct_reception_load(reception, reader->recording->packets, position, position + *n, counts);
+    warn_of_stamps(reader, ct_reception_load(reception, reader->recording->packets, position,
+                                             position + *n, counts));
     return TRUE;
 }
 

@@ -116,6 +116,15 @@ class Network(graphs.GraphTest):
         node = next(node for node in json.loads(output)["nodes"] if node["name"] == "station")
         return {name: n for name, n in node["counters"].items() if n}
 
+    def counters(self, process):
+        """The counters of a run that goes on, which prints its statistics when SIGUSR1 asks."""
+        process.send_signal(signal.SIGUSR1)
+        lines = [process.stderr.readline()]
+        while lines[-1] not in ("}\n", ""):
+            lines.append(process.stderr.readline())
+        nodes = json.loads("".join(lines))["nodes"]
+        return next(node for node in nodes if node["name"] == "station")["counters"]
+
     def stages(self, paths, sink=None, **source):
         return {"station": {"stage": "lofar.source", "paths": paths, **source},
                 "out": {"stage": "file.sink", "from": "station", "path": "out.npy", **(sink or {})}}
@@ -284,6 +293,23 @@ class Received(Network):
         log, array, counts = self.receive(1500, events_of, max_gap="40 ms")
         np.testing.assert_array_equal(array, log.wanted(1200))
         self.assertEqual(counts, {"packets": 1220, "mistimed": 20})
+
+    def test_long_pause(self):
+        """After a pause of more than max_gap, nothing is used, of which the run warns."""
+        port = free_port()
+        log = Log(self.random, [port], 600, False)
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"], window="10 ms",
+                                          max_gap="100 ms"))
+        self.wait_bound(process, [port])
+        far = [(600 + i, port, make_packet(bytes(N_BEAMLETS * SLOTS * 4), 3000 + i, 0))
+               for i in range(2500)]
+        self.send(process, [port], log.events + far, step=64)
+        while self.counters(process)["mistimed"] < len(far):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        self.assertIn("node 'station': warning: parameter 'paths': the last 1000 packets are not used: "
+                      "they are farther than 'max_gap' from those before them",
+                      self.end(process, 130))
 
     def test_pause(self):
         """What comes after a pause is used from its first packet on, and what came before it to its
