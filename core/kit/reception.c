@@ -25,7 +25,8 @@ static GHashTable *table;
 static void
 destroy(CtReception *reception)
 {
-    if (reception->received && !atomic_exchange(&reception->stops, TRUE))
+    atomic_store(&reception->stops, TRUE);
+    if (reception->received)
         pthread_join(reception->thread, NULL);
     for (guint i = 0; i < reception->n_lanes; i++)
         ct_receiver_close(reception->lanes[i].receiver);

@@ -216,6 +216,8 @@ test_dropped(void)
         g_rand_free(random);
         Run run;
         run_init(&run, &sizes, seed + 1);
+        gint64 offsets[CT_RECEIVER_BATCH]; /* as the thread that receives has them */
+        ct_received_borrow(run.received, offsets, CT_RECEIVER_BATCH);
         put_all(&run, seed, sizes.first, 1000);
         load_all(&run);
         check_account(&run);
