@@ -13,7 +13,7 @@
 /* Limits on the orders that reach a node from one side, the layouts of one side where the sides
  * have orders of their own, the candidates of the same nodes at one place, and the rounds over the
  * graph. */
-enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODES = 96, MAX_SWEEPS = 8 };
+enum { MAX_ORDERS = 12, MAX_OF_SIDE = 8, MAX_OF_NODE = 96, MAX_OF_NODES = 24, MAX_SWEEPS = 8 };
 
 typedef struct {
     CtPlanner *planner;
@@ -183,7 +183,7 @@ keep_candidate(Search *search, const CtUnboundRow *unbound, const CtLayout *inpu
             return;
         }
     }
-    if (n_here >= MAX_OF_NODES)
+    if (n_here >= (unbound->n_nodes > 1 ? MAX_OF_NODES : MAX_OF_NODE))
         return;
     CtCandidate *candidate = g_new0(CtCandidate, 1);
     candidate->implementations = g_array_new(FALSE, FALSE, sizeof(CtImplementation));

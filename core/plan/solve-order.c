@@ -220,18 +220,38 @@ order_within(CtSolver *solver, gdouble max_entries)
     }
 }
 
-gsize
-ct_solver_order(CtSolver *solver, gsize max_look_ups)
+gboolean
+ct_solver_any_fixed(const CtSolver *solver)
 {
-    gdouble look_ups = HUGE_VAL;
+    for (guint v = 0; v < solver->variables->len; v++)
+        if (is_fixed(solver, v))
+            return TRUE;
+    return FALSE;
+}
+
+static gdouble
+count_look_ups(const CtSolver *solver)
+{
+    gdouble look_ups = 0;
+    for (guint b = 0; b < solver->buckets->len; b++) {
+        const CtBucket *bucket = ct_solver_bucket(solver, b);
+        look_ups += (gdouble)bucket->n_entries * bucket->n_choices * bucket->n_parts;
+    }
+    return look_ups;
+}
+
+gsize
+ct_solver_order(CtSolver *solver, gsize max_look_ups, gsize max_unfixed)
+{
+    order_within(solver, (gdouble)max_unfixed);
+    gdouble look_ups = count_look_ups(solver);
+    if (!ct_solver_any_fixed(solver) && look_ups <= (gdouble)max_unfixed)
+        return (gsize)look_ups;
+    look_ups = HUGE_VAL;
     for (gdouble max_entries = (gdouble)max_look_ups; look_ups > (gdouble)max_look_ups;
          max_entries /= 4) {
         order_within(solver, max_entries);
-        look_ups = 0;
-        for (guint b = 0; b < solver->buckets->len; b++) {
-            const CtBucket *bucket = ct_solver_bucket(solver, b);
-            look_ups += (gdouble)bucket->n_entries * bucket->n_choices * bucket->n_parts;
-        }
+        look_ups = count_look_ups(solver);
         if (max_entries < 1)
             break;
     }

@@ -91,9 +91,11 @@ ct_solver_vector(const CtSolver *solver, guint vector)
 
 /* ---- the order: solve-order.c ---- */
 
-/* Makes the buckets, and returns how many costs an elimination looks up. Fixes variables, at their
- * first choice, until these are at most `max_look_ups`. */
-gsize ct_solver_order(CtSolver *solver, gsize max_look_ups);
+/* Makes the buckets, and returns how many costs an elimination looks up. If these would be more
+ * than `max_unfixed`, fixes variables, at their first choice, until they are at most
+ * `max_look_ups`: each choice of a fixed variable takes eliminations of its own. */
+gsize ct_solver_order(CtSolver *solver, gsize max_look_ups, gsize max_unfixed);
+gboolean ct_solver_any_fixed(const CtSolver *solver);
 void ct_bucket_free(gpointer bucket);
 void ct_factor_free(gpointer factor);
 

@@ -17,9 +17,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The most moves of the weights, the length of the first, and the factor by which a move without
- * success shortens the next. */
-enum { MAX_MOVES = 60 };
+/* The most moves of the weights, and as many as there should be time for without fixed variables;
+ * the length of the first, and the factor by which a move without success shortens the next. */
+enum { MAX_MOVES = 60, LEAST_MOVES = 8 };
 static const gdouble first_move = 1;
 static const gdouble shorter = 0.75;
 
@@ -421,10 +421,8 @@ CtSolution *
 ct_solver_run(CtSolver *solver, CtSolverLimits limits)
 {
     const guint n = solver->variables->len;
-    const gsize look_ups = ct_solver_order(solver, limits.max_look_ups);
-    gboolean any_fixed = FALSE;
-    for (guint v = 0; v < n; v++)
-        any_fixed |= ct_solver_variable(solver, v)->fixed >= 0;
+    const gsize look_ups =
+        ct_solver_order(solver, limits.max_look_ups, limits.max_look_ups_in_all / LEAST_MOVES);
     g_autofree gdouble *weights = g_new0(gdouble, solver->n_sums + 1);
     g_autofree guint *choices = g_new0(guint, n + 1);
     g_autofree guint *ways = g_new0(guint, solver->given->len + 1);
@@ -441,7 +439,7 @@ ct_solver_run(CtSolver *solver, CtSolverLimits limits)
         .choices = choices,
         .ways = ways,
         .vector = solution->vector,
-        .any_fixed = any_fixed,
+        .any_fixed = ct_solver_any_fixed(solver),
         .look_ups = look_ups,
         .left = limits.max_look_ups_in_all,
     };

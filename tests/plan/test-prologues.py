@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stages attached in front of the kernel of another, on a device: the plan has them as one node, and the
 results, their validity and their counts are those of the same graph with --no-fusion, to the bit."""
+import json
 import re
 import subprocess
 import unittest
@@ -154,6 +155,30 @@ class Prologues(fusion.FusionTest):
         self.assertRegex(text, r"(?m)^\* .* s0\+s1\+spectra, radix-cuda ")
         self.assertRegex(text, r"(?m)^   .* s0\+s1, cuda ")
         self.assertNotIn("s0+", self.explain(path, "--no-fusion"))
+
+    def test_long_chain(self):
+        """Of a long chain, which has thousands of candidates, a plan is found that is near the best."""
+        stages = {"sky": {"stage": "generate", "type": "ci8", "sample_rate": "1 MHz",
+                          "centre_frequency": "10 MHz", "samples": 3610, "n_stations": 17,
+                          "n_pols": 2},
+                  "filter": {"stage": "fir", "n_channels": 15, "n_taps": 11, "hop": 3}}
+        for number in range(6):
+            stages[f"s{number}"] = {"stage": "convert", "type": "cf32" if number % 2 else "cf64"}
+        stages |= {"spectra": {"stage": "fft", "variant": "radix-cuda"},
+                   "narrow": {"stage": "quantise", "type": "ci4"},
+                   "pairs": {"stage": "correlate", "integration": 100},
+                   "out": {"stage": "file.sink", "path": "out.npy",
+                           "layout": "[time channel baseline pol pol']"}}
+        for before, name in zip(list(stages), list(stages)[1:]):
+            stages[name]["from"] = before
+        path = self.write(stages)
+        done = subprocess.run([graphs.COMMAND, "plan", "--json", "--no-tuning", "--backend", "cuda",
+                               path], cwd=self.folder, capture_output=True, text=True, timeout=100,
+                              check=False)
+        self.assertEqual(done.stderr, "")
+        plan = json.loads(done.stdout)
+        self.assertLess(plan["seconds"], 1.05 * plan["least"])
+        self.assertIn("s0+s1+s2+s3+s4+s5+spectra+narrow", [node["name"] for node in plan["nodes"]])
 
 
 if __name__ == "__main__":
