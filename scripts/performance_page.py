@@ -77,10 +77,16 @@ def floor_row(floor):
 
 
 def floors(outputs, kind):
-    """Those of chains stand in the table of chains."""
-    return table(["", "measured", "floor", ""],
-                 [floor_row(floor) for group, of in GROUPS.items() if of == kind
-                  for floor in outputs[group].floors if floor.name not in chains(outputs[group])])
+    """All floors of the processor; those of a GPU, which are of cases of the tables below, if they
+    fall short."""
+    all_floors = [floor for group, of in GROUPS.items() if of == kind
+                  for floor in outputs[group].floors if floor.name not in chains(outputs[group])]
+    shown = [floor for floor in all_floors if kind == "cpu" or floor.verdict != "pass"]
+    rows = table(["", "measured", "floor", ""], [floor_row(floor) for floor in shown]) if shown else ""
+    held = sum(floor.verdict == "pass" for floor in all_floors)
+    return rows if kind == "cpu" else (
+        f"{held} of {len(all_floors)} floors of this run are held" +
+        (f"; these are not:\n\n{rows}" if shown else "."))
 
 
 # ---- when and where ----
