@@ -2,6 +2,7 @@
 /* Signals for commands that run long: they end the command in order, or ask for statistics. */
 #include "command.h"
 
+#include <cornerturn/pipeline.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -31,6 +32,7 @@ on_interrupt(int number)
     clock_gettime(CLOCK_MONOTONIC, &time);
     const long long now = time.tv_sec * 1000000000LL + time.tv_nsec;
     atomic_compare_exchange_strong(&interrupted_at, &at, now);
+    ct_interrupt_waits();
     if (atomic_compare_exchange_strong(&interrupted_by, &first, number))
         return;
     if (first == number && now - atomic_load(&interrupted_at) < SAME_SIGNAL)

@@ -3,14 +3,19 @@
 #define _GNU_SOURCE /* memfd_create, ppoll */
 #include "cornerturn/error.h"
 #include "cornerturn/packets.h"
+#include "cornerturn/pipeline.h"
 #include "pipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* A wait looks so often whether it is interrupted. */
+#define LOOK_NANOSECONDS 100000000L
 
 struct CtPipe {
     char *path;
@@ -97,11 +102,10 @@ ct_pipe_free(CtPipe *pipe)
 /* Waits until read(2) does not: 1; 0: it still would; −1 with errno. A FIFO without a writer counts
  * as ended only after one was there. */
 static int
-wait_for_bytes(const CtPipe *pipe, int milliseconds, const sigset_t *mask)
+wait_for_bytes(const CtPipe *pipe, int milliseconds)
 {
-    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
     struct pollfd readable = {.fd = pipe->fd, .events = POLLIN};
-    return ppoll(&readable, 1, milliseconds < 0 ? NULL : &time, mask);
+    return poll(&readable, 1, milliseconds);
 }
 
 /* Reads up to `n` bytes; 0: the pipe has ended; −1 with errno. */
@@ -115,15 +119,23 @@ read_some(const CtPipe *pipe, guint8 *to, gsize n)
     return given;
 }
 
-sigset_t
-ct_pipe_mask(void)
+/* The signals that end a wait are those that ask for the end. One that comes before the wait is
+ * seen by ct_waits_are_interrupted(). */
+int
+ct_pipe_wait(struct pollfd *readable, guint n)
 {
+    const struct timespec time = {0, LOOK_NANOSECONDS};
     sigset_t mask;
+    int ready = 0;
     sigfillset(&mask);
     sigdelset(&mask, SIGINT);
     sigdelset(&mask, SIGTERM);
     sigdelset(&mask, SIGHUP);
-    return mask;
+    while (ready == 0 && !ct_waits_are_interrupted())
+        ready = ppoll(readable, n, &time, &mask);
+    if (ready == 0)
+        errno = EINTR;
+    return ready == 0 ? -1 : ready;
 }
 
 static gboolean
@@ -139,8 +151,8 @@ static gboolean
 extend(CtPipe *pipe, gint64 most, GError **error)
 {
     guint8 bytes[4096];
-    const sigset_t mask = ct_pipe_mask();
-    if (wait_for_bytes(pipe, -1, &mask) < 0 && errno == EINTR)
+    struct pollfd readable = {.fd = pipe->fd, .events = POLLIN};
+    if (ct_pipe_wait(&readable, 1) < 0 && errno == EINTR)
         return fail_interrupted(pipe, error);
     const gssize given = read_some(pipe, bytes, (gsize)MIN(most, (gint64)sizeof bytes));
     if (given < 0 && errno != EAGAIN)
@@ -192,7 +204,7 @@ ct_pipe_read(CtPipe *pipe, guint8 *to, gsize n, int milliseconds, gsize *given, 
 {
     *given = 0;
     ct_pipe_start(pipe);
-    const int ready = pipe->ended ? 1 : wait_for_bytes(pipe, milliseconds, NULL);
+    const int ready = pipe->ended ? 1 : wait_for_bytes(pipe, milliseconds);
     if (ready == 0 || (ready < 0 && errno == EINTR))
         return TRUE;
     const gssize some = pipe->ended ? 0 : read_some(pipe, to, n);
@@ -262,8 +274,6 @@ gboolean
 ct_pipes_fill(CtPipe *const *pipes, guint n, gint64 most, int milliseconds, gboolean *filled,
               GError **error)
 {
-    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-    const sigset_t mask = ct_pipe_mask();
     const gboolean is_patient = milliseconds < 0;
     g_autofree struct pollfd *readable = g_new0(struct pollfd, n);
     g_autofree guint8 *bytes = NULL;
@@ -276,7 +286,7 @@ ct_pipes_fill(CtPipe *const *pipes, guint n, gint64 most, int milliseconds, gboo
     }
     if (n_open == 0)
         return TRUE;
-    const int ready = ppoll(readable, n, is_patient ? NULL : &time, is_patient ? &mask : NULL);
+    const int ready = is_patient ? ct_pipe_wait(readable, n) : poll(readable, n, milliseconds);
     if (ready < 0 && errno == EINTR)
         return !is_patient || fail_interrupted(pipes[0], error);
     bytes = ready > 0 ? g_malloc(PIECE_BYTES) : NULL;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <glib.h>
-#include <signal.h>
+#include <poll.h>
 
 /* Whether a path names a pipe. */
 gboolean ct_pipe_is(const char *path);
@@ -14,8 +14,9 @@ const char *ct_pipe_name(const char *path, gboolean is_written);
  * −1 with an error. */
 int ct_pipe_open(const char *path, gboolean is_written, GError **error);
 
-/* The mask of a wait that only signals that ask for the end (SIGINT, SIGTERM, SIGHUP) end. */
-sigset_t ct_pipe_mask(void);
+/* Waits, as poll(2), until one of the descriptors can be read; −1 with EINTR: a signal that asks
+ * for the end, or ct_interrupt_waits() before or meanwhile. */
+int ct_pipe_wait(struct pollfd *readable, guint n);
 
 /* ---- reading ---- */
 

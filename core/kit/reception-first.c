@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The first packets from the network, by which the stream is described. */
-#define _GNU_SOURCE /* ppoll */
 #include "cornerturn/error.h"
 #include "reception-private.h"
 
@@ -24,23 +23,23 @@ static const gint64 MOST_FIRST_BYTES = (gint64)1 << 30;
 
 /* ---- finding them ---- */
 
-/* Forgets the older half of what has come, while some lane lacks packets. */
+/* Forgets the older half of what has come. */
 static void
 forget_half(CtReception *reception)
 {
-    const gsize half = reception->bytes->len / 2;
-    guint kept = 0;
-    gsize from = 0;
-    for (guint i = 0; i < reception->datagrams->len; i++) {
-        CtFirstDatagram datagram = g_array_index(reception->datagrams, CtFirstDatagram, i);
-        if (datagram.at < half)
-            continue;
-        from = kept == 0 ? datagram.at : from;
-        datagram.at -= from;
-        g_array_index(reception->datagrams, CtFirstDatagram, kept++) = datagram;
-    }
-    g_byte_array_remove_range(reception->bytes, 0, kept > 0 ? from : reception->bytes->len);
-    g_array_set_size(reception->datagrams, kept);
+    GArray *datagrams = reception->datagrams;
+    const guint n = datagrams->len / 2;
+    const gsize from = g_array_index(datagrams, CtFirstDatagram, n).at;
+    g_array_remove_range(datagrams, 0, n);
+    g_byte_array_remove_range(reception->bytes, 0, (guint)from);
+    for (guint i = 0; i < datagrams->len; i++)
+        g_array_index(datagrams, CtFirstDatagram, i).at -= from;
+}
+
+static gsize
+count_bytes(const CtReception *reception)
+{
+    return reception->bytes->len + reception->datagrams->len * sizeof(CtFirstDatagram);
 }
 
 /* Finds the stream of a lane: two of its packets, the newest one among them, are alike and not the
@@ -78,21 +77,6 @@ keep(CtReception *reception, guint lane, const CtDatagram *datagram)
     g_array_append_vals(reception->datagrams, &one, 1);
 }
 
-static gboolean
-receive_first(CtReception *reception, guint lane, guint8 *memory, gint64 most, GError **error)
-{
-    CtDatagram datagrams[FIRST_BATCH];
-    for (guint i = 0; i < FIRST_BATCH; i++)
-        datagrams[i] = (CtDatagram){memory + (gsize)i * DATAGRAM_BYTES, DATAGRAM_BYTES, 0};
-    CtReceiver *receiver = reception->lanes[lane].receiver;
-    const int n = receiver->kind->receive(receiver, datagrams, FIRST_BATCH, error);
-    for (int i = 0; i < n; i++)
-        keep(reception, lane, &datagrams[i]);
-    if (reception->bytes->len > most)
-        forget_half(reception);
-    return n >= 0;
-}
-
 static guint
 count_lacking(const CtReception *reception)
 {
@@ -100,6 +84,23 @@ count_lacking(const CtReception *reception)
     for (guint i = 0; i < reception->n_lanes; i++)
         n += reception->lanes[i].packet_bytes == 0;
     return n;
+}
+
+static gboolean
+receive_first(CtReception *reception, guint lane, guint8 *memory, gint64 most, GError **error)
+{
+    CtDatagram datagrams[FIRST_BATCH];
+    for (guint i = 0; i < FIRST_BATCH; i++)
+        datagrams[i] = (CtDatagram){memory + (gsize)i * DATAGRAM_BYTES, DATAGRAM_BYTES, 0};
+    CtReceiver *receiver = reception->lanes[lane].receiver;
+    /* Of several addresses, packets are taken in step. */
+    const int n = receiver->kind->receive(receiver, datagrams,
+                                          reception->n_lanes == 1 ? FIRST_BATCH : 1, error);
+    for (int i = 0; i < n; i++)
+        keep(reception, lane, &datagrams[i]);
+    if (count_bytes(reception) > (gsize)most && count_lacking(reception) > 0)
+        forget_half(reception);
+    return n >= 0;
 }
 
 /* The wait of a signal names the first address from which nothing has come. */
@@ -118,13 +119,12 @@ fail_interrupted(const CtReception *reception, GError **error)
 static gboolean
 find_all(CtReception *reception, gint64 most, GError **error)
 {
-    const sigset_t mask = ct_pipe_mask();
     g_autofree struct pollfd *readable = g_new0(struct pollfd, reception->n_lanes);
     g_autofree guint8 *memory = g_malloc((gsize)FIRST_BATCH * DATAGRAM_BYTES);
     for (guint i = 0; i < reception->n_lanes; i++)
         readable[i] = (struct pollfd){.fd = reception->lanes[i].receiver->fd, .events = POLLIN};
     while (count_lacking(reception) > 0) {
-        if (ppoll(readable, reception->n_lanes, NULL, &mask) < 0 && errno == EINTR)
+        if (ct_pipe_wait(readable, reception->n_lanes) < 0 && errno == EINTR)
             return fail_interrupted(reception, error);
         for (guint i = 0; i < reception->n_lanes; i++)
             if (readable[i].revents != 0 && !receive_first(reception, i, memory, most, error))
@@ -197,10 +197,9 @@ ct_reception_first(CtReception *reception, gint64 n_samples, gint64 max_gap)
     if (!reception->has_first) {
         g_autoptr(GArray) stamps = find_stamps(reception, n_samples);
         const gint64 *of = (const gint64 *)stamps->data;
-        const gint64 middle = of[stamps->len / 2];
-        guint i = 0;
-        while (middle - of[i] > max_gap + n_samples)
-            i++;
+        guint i = stamps->len / 2;
+        while (i > 0 && of[i] - of[i - 1] <= max_gap + n_samples)
+            i--;
         reception->first = of[i];
         reception->has_first = TRUE;
     }

@@ -207,6 +207,10 @@ CT_EXPORT gboolean ct_pipeline_set_at(CtPipeline *pipeline, const char *assignme
 /* Ends all sources and inputs now. The samples that they have given still flow to the sinks, which
  * are completed. */
 CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);
+/* Ends the waits for first bytes or packets of inputs, in all pipelines of the process, those to
+ * come as well, with CT_ERROR_CANCELLED. A handler of signals may call it. */
+CT_EXPORT void ct_interrupt_waits(void);
+CT_EXPORT gboolean ct_waits_are_interrupted(void);
 /* Waits for the end of the run, at most `seconds` (negative: without limit). Returns whether it is
  * over. */
 CT_EXPORT gboolean ct_pipeline_wait(CtPipeline *pipeline, gdouble seconds);
