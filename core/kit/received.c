@@ -27,6 +27,7 @@ typedef struct {
     gboolean has_phase;
     gint64 newest;    /* stamp of those that were accepted */
     CtPacket pending; /* a packet whose stamp is to be confirmed; offset −1: none */
+    guint64 n_unused; /* datagrams since the last one that was accepted */
 } Lane;
 
 struct CtReceived {
@@ -41,13 +42,12 @@ struct CtReceived {
     Lane *lanes;     /* [n_lanes] */
     CtPacket *slots; /* [n_lanes][n_slots] */
     gint64 n_slots;
-    gint64 base;        /* the first slot; slot s stands for the n_samples samples from first + s ·
-                           n_samples on */
-    gint64 newest;      /* stamp of those that were accepted */
-    gint64 safe;        /* the sample before which nothing else is accepted */
-    gint64 begin;       /* packets that end before this sample are not wanted */
-    guint64 n_in_doubt; /* packets since the last one whose stamp was believed */
-    GArray *spare;      /* CtPacket, for the next load */
+    gint64 base;   /* the first slot; slot s stands for the n_samples samples from first + s ·
+                      n_samples on */
+    gint64 newest; /* stamp of those that were accepted */
+    gint64 safe;   /* the sample before which nothing else is accepted */
+    gint64 begin;  /* packets that end before this sample are not wanted */
+    GArray *spare; /* CtPacket, for the next load */
     guint64 counts[CT_PACKETS_N_RECEIVED_COUNTS];
 };
 
@@ -170,8 +170,8 @@ give_back(CtReceived *received, gint64 offset)
     received->free[received->n_free++] = offset;
 }
 
-void
-ct_received_refuse(CtReceived *received, gint64 offset, guint count)
+static void
+refuse(CtReceived *received, gint64 offset, guint count)
 {
     received->counts[CT_PACKETS_READ] +=
         count != CT_PACKETS_CORRUPT && count != CT_PACKETS_TRUNCATED;
@@ -226,8 +226,7 @@ discard(CtReceived *received, gint64 end, guint count)
         const CtPacket *packet;
         for (; (packet = queue_head(lane)) && packet->stamp < end; lane->head++)
             if (count != CT_PACKETS_READ)
-                ct_received_refuse(received, packet->offset,
-                                   packet->flagged ? CT_PACKETS_FLAGGED : count);
+                refuse(received, packet->offset, count);
             else
                 give_back(received, packet->offset);
         shorten(lane);
@@ -279,22 +278,23 @@ accept(CtReceived *received, const CtPacket *packet)
 {
     const gint64 n = received->sizes.n_samples;
     Lane *lane = &received->lanes[packet->lane];
-    received->n_in_doubt = 0;
     if (packet->stamp >= received->sizes.first && packet->stamp + n <= received->begin) {
+        lane->n_unused = 0;
         move_window(received, packet->stamp);
         give_back(received, packet->offset);
         return;
     }
     if (packet->stamp < received->safe) {
-        ct_received_refuse(received, packet->offset, CT_PACKETS_LATE);
+        refuse(received, packet->offset, CT_PACKETS_LATE);
         return;
     }
+    lane->n_unused = 0;
     move_window(received, packet->stamp);
     const gint64 slot = slot_of(received, packet->stamp);
     CtPacket *to = &lane->slots[slot % received->n_slots];
     if (to->offset >= 0) {
-        ct_received_refuse(received, packet->offset,
-                           to->stamp == packet->stamp ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED);
+        refuse(received, packet->offset,
+               to->stamp == packet->stamp ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED);
         return;
     }
     *to = *packet;
@@ -325,7 +325,7 @@ confirm(CtReceived *received, Lane *lane, gint64 next)
     if (is_followed || !is_doubtful(received, lane, packet.stamp))
         accept(received, &packet);
     else
-        ct_received_refuse(received, packet.offset, CT_PACKETS_MISTIMED);
+        refuse(received, packet.offset, CT_PACKETS_MISTIMED);
 }
 
 static gboolean
@@ -339,14 +339,14 @@ void
 ct_received_put(CtReceived *received, const CtPacket *packet)
 {
     Lane *lane = &received->lanes[packet->lane];
-    received->n_in_doubt++;
+    lane->n_unused++;
     if (is_far(received, packet->stamp)) {
-        ct_received_refuse(received, packet->offset, CT_PACKETS_MISTIMED);
+        refuse(received, packet->offset, CT_PACKETS_MISTIMED);
         return;
     }
     if (lane->pending.offset >= 0) {
         if (packet->stamp == lane->pending.stamp) {
-            ct_received_refuse(received, packet->offset, CT_PACKETS_DUPLICATE);
+            refuse(received, packet->offset, CT_PACKETS_DUPLICATE);
             return;
         }
         confirm(received, lane, packet->stamp);
@@ -355,6 +355,13 @@ ct_received_put(CtReceived *received, const CtPacket *packet)
         lane->pending = *packet;
     else
         accept(received, packet);
+}
+
+void
+ct_received_refuse(CtReceived *received, guint lane, gint64 offset, guint count)
+{
+    received->lanes[lane].n_unused++;
+    refuse(received, offset, count);
 }
 
 /* ---- reading ---- */
@@ -407,7 +414,7 @@ take(CtReceived *received, Lane *lane, GArray *packets, gint64 begin, gint64 end
     for (; (packet = queue_head(lane)) && packet->stamp < end; lane->head++) {
         missing -= packet->stamp >= begin;
         if (packet->flagged) {
-            ct_received_refuse(received, packet->offset, CT_PACKETS_FLAGGED);
+            refuse(received, packet->offset, CT_PACKETS_FLAGGED);
             continue;
         }
         received->counts[CT_PACKETS_READ]++;
@@ -443,9 +450,15 @@ ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gint64 
 }
 
 guint64
-ct_received_in_doubt(const CtReceived *received)
+ct_received_unused(const CtReceived *received, guint *lane)
 {
-    return received->n_in_doubt;
+    guint64 most = 0;
+    for (guint i = 0; i < received->sizes.n_lanes; i++)
+        if (received->lanes[i].n_unused > most) {
+            most = received->lanes[i].n_unused;
+            *lane = i;
+        }
+    return most;
 }
 
 const guint64 *

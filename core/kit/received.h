@@ -43,7 +43,7 @@ gsize ct_received_room(const CtReceived *received);
 /* Takes a borrowed buffer back that holds a packet, at its `offset`. */
 void ct_received_put(CtReceived *received, const CtPacket *packet);
 /* Takes one back whose packet is not used, for the reason `count`. Whole ones are also READ. */
-void ct_received_refuse(CtReceived *received, gint64 offset, guint count);
+void ct_received_refuse(CtReceived *received, guint lane, gint64 offset, guint count);
 
 /* ---- reading ---- */
 
@@ -57,7 +57,7 @@ gint64 ct_received_most(const CtReceived *received);
 /* Makes `packets` have the packets of samples begin … end − 1, which are safe, and gives back those
  * before, which it had. Each `offset` is that of a buffer. Counts what is missing. */
 void ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gint64 end);
-/* The packets since the last one whose stamp could be believed. */
-guint64 ct_received_in_doubt(const CtReceived *received);
+/* The most packets of a lane since the last one that was in time; sets *lane, unless they are 0. */
+guint64 ct_received_unused(const CtReceived *received, guint *lane);
 /* [CT_PACKETS_N_RECEIVED_COUNTS] of the packets whose fate is decided. */
 const guint64 *ct_received_counts(const CtReceived *received);

@@ -85,6 +85,17 @@ read_interface(Address *address, const char *path, const char *name, GError **er
            fail(path, error, "the name of an interface of this machine", name);
 }
 
+/* An IPv6 address of one link alone is not known without the link. */
+static gboolean
+check_link(const Address *address, const char *path, GError **error)
+{
+    const struct in6_addr *host = &address->in6.sin6_addr;
+    const gboolean is_of_link =
+        address->is_6 && (IN6_IS_ADDR_LINKLOCAL(host) || IN6_IS_ADDR_MC_LINKLOCAL(host));
+    return !is_of_link ||
+           fail(path, error, "its interface behind it, as in ADDRESS:PORT@eth0", path);
+}
+
 static gboolean
 read_address(Address *address, const char *path, GError **error)
 {
@@ -97,7 +108,7 @@ read_address(Address *address, const char *path, GError **error)
         return fail(path, error, "udp://ADDRESS:PORT", path);
     *colon++ = '\0';
     return read_host(address, path, text, error) && read_port(address, path, colon, error) &&
-           (!at || read_interface(address, path, at, error));
+           (at ? read_interface(address, path, at, error) : check_link(address, path, error));
 }
 
 /* ---- sockets ---- */

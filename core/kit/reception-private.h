@@ -37,6 +37,7 @@ struct CtReception {
     gint64 first;         /* the first sample, as stamps count them */
     gboolean has_first;
     CtReceived *received; /* NULL: the thread has not begun */
+    guint batch;          /* datagrams that are received at once from one address */
     gint64 wanted;        /* the sample for which the reader waits */
     pthread_cond_t more;
     GError *failure;

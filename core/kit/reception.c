@@ -159,12 +159,12 @@ ct_reception_classify(const CtReception *reception, guint lane, const guint8 *by
 
 /* With the lock. Takes a datagram of any kind into what has been received. */
 static void
-put(CtReception *reception, const CtPacket *packet, guint count)
+put(CtReception *reception, guint lane, const CtPacket *packet, guint count)
 {
     if (count == CT_PACKETS_READ)
         ct_received_put(reception->received, packet);
     else
-        ct_received_refuse(reception->received, packet->offset, count);
+        ct_received_refuse(reception->received, lane, packet->offset, count);
 }
 
 /* ---- the thread ---- */
@@ -193,7 +193,7 @@ static gboolean
 receive(CtReception *reception, guint lane, Batch *batch, GError **error)
 {
     CtReceiver *receiver = reception->lanes[lane].receiver;
-    const int n = receiver->kind->receive(receiver, batch->datagrams, CT_RECEIVER_BATCH, error);
+    const int n = receiver->kind->receive(receiver, batch->datagrams, reception->batch, error);
     if (n <= 0)
         return n == 0;
     for (int i = 0; i < n; i++) {
@@ -203,7 +203,7 @@ receive(CtReception *reception, guint lane, Batch *batch, GError **error)
     }
     pthread_mutex_lock(&reception->lock);
     for (int i = 0; i < n; i++)
-        put(reception, &batch->packets[i], batch->counts[i]);
+        put(reception, lane, &batch->packets[i], batch->counts[i]);
     borrow(reception, batch, (guint)n);
     if (ct_received_safe(reception->received) >= reception->wanted)
         pthread_cond_signal(&reception->more);
@@ -272,7 +272,7 @@ put_first(CtReception *reception)
         packet.offset = offset;
         if (count == CT_PACKETS_READ)
             memcpy(ct_received_bytes(received, offset), bytes, one->n);
-        put(reception, &packet, count);
+        put(reception, one->lane, &packet, count);
     }
     g_clear_pointer(&reception->bytes, g_byte_array_unref);
     g_clear_pointer(&reception->datagrams, g_array_unref);
@@ -285,6 +285,10 @@ begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
     sizes->first = reception->first;
     for (guint i = 0; i < reception->n_lanes; i++)
         sizes->packet_bytes = MAX(sizes->packet_bytes, reception->lanes[i].packet_bytes);
+    /* Of what waits in several sockets, each must not be ahead of the others by the window. */
+    const gint64 in_window = sizes->window / 2 / sizes->n_samples;
+    reception->batch =
+        reception->n_lanes == 1 ? CT_RECEIVER_BATCH : (guint)CLAMP(in_window, 1, CT_RECEIVER_BATCH);
     CtReceived *received = ct_received_new(sizes, error);
     if (!received)
         return FALSE;
@@ -352,15 +356,15 @@ ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n, 
 
 guint64
 ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
-                  guint64 *counts)
+                  guint64 *counts, guint *lane)
 {
     pthread_mutex_lock(&reception->lock);
     ct_received_load(reception->received, packets, begin, end);
     memcpy(counts, ct_received_counts(reception->received),
            CT_PACKETS_N_RECEIVED_COUNTS * sizeof *counts);
-    const guint64 in_doubt = ct_received_in_doubt(reception->received);
+    const guint64 n_unused = ct_received_unused(reception->received, lane);
     pthread_mutex_unlock(&reception->lock);
-    return in_doubt;
+    return n_unused;
 }
 
 const guint8 *

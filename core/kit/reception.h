@@ -43,9 +43,9 @@ void ct_reception_cut(CtReception *reception, gint64 begin);
 gboolean ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n,
                            GError **error);
 /* Makes `packets` have the packets of samples begin … end − 1, and sets `counts`
- * [CT_PACKETS_N_RECEIVED_COUNTS]. Returns the number of packets since the last one whose stamp
- * could be believed. */
+ * [CT_PACKETS_N_RECEIVED_COUNTS]. Returns the most packets of a lane since the last one that
+ * was in time, and sets *lane. */
 guint64 ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
-                          guint64 *counts);
+                          guint64 *counts, guint *lane);
 /* The bytes of a packet that is loaded. */
 const guint8 *ct_reception_bytes(const CtReception *reception, const CtPacket *packet);

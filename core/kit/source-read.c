@@ -9,7 +9,7 @@
 enum { READ_BYTES = 1 << 18 };
 
 /* The user is warned if so many packets in a row that were received had stamps out of reach. */
-enum { MOST_IN_DOUBT = 1000 };
+enum { MOST_UNUSED = 1000 };
 
 typedef struct {
     CtRecording *recording;
@@ -191,18 +191,18 @@ load_ahead(Reader *reader, gint64 *n, gboolean *ended, GError **error)
            ct_ahead_load(ahead, position, position + *n, error);
 }
 
-/* Warns once of a stream that cannot go on: after a pause of all senders, or a change of their
- * clocks, no stamp is believed any more. */
+/* Warns once of an address of which nothing is used any more: after a pause or a change of its
+ * sender, or of its clock or that of another. */
 static void
-warn_of_stamps(Reader *reader, guint64 in_doubt)
+warn_of_unused(Reader *reader, guint64 n_unused, guint lane)
 {
-    if (reader->warned || in_doubt < MOST_IN_DOUBT)
+    if (reader->warned || n_unused < MOST_UNUSED)
         return;
     reader->warned = TRUE;
     ct_params_warn(reader->given, reader->recording->source->files,
-                   "the last %d packets are not used: they are farther than 'max_gap' from those "
-                   "before them",
-                   MOST_IN_DOUBT);
+                   "the last %d packets to %s are not used: they are late, of another stream, or "
+                   "farther than 'max_gap' from those before them",
+                   MOST_UNUSED, reader->recording->files[lane].path);
 }
 
 /* Loads the packets of up to *n samples that are received, and sets *n to their number. */
@@ -211,11 +211,13 @@ load_received(Reader *reader, gint64 *n, guint64 *counts, GError **error)
 {
     CtReception *reception = reader->opened->reception;
     const gint64 position = reader->position;
+    guint lane = 0;
     ct_reception_start(reception);
     if (!ct_reception_wait(reception, position, *n, n, error))
         return FALSE;
-    warn_of_stamps(reader, ct_reception_load(reception, reader->recording->packets, position,
-                                             position + *n, counts));
+    const guint64 n_unused = ct_reception_load(reception, reader->recording->packets, position,
+                                               position + *n, counts, &lane);
+    warn_of_unused(reader, n_unused, lane);
     return TRUE;
 }
 

@@ -28,10 +28,10 @@ STEP = 4  # packets of a lane that are sent before the sender waits for the rece
 PATIENCE = 60  # seconds, which nothing should take
 
 
-def make_packet(payload, i, port, n_beamlets=N_BEAMLETS):
+def make_packet(payload, i, port, n_beamlets=N_BEAMLETS, flagged=False):
     """Packet `i` of 195312.5 samples a second."""
     second, at = divmod(2 * (FIRST + int(SLOTS * i)), 390625)
-    return struct.pack("<BHBHBBII", 3, port | 1 << 7 | 1 << 8, 0, 214 * 32, n_beamlets, SLOTS,
+    return struct.pack("<BHBHBBII", 3, port | flagged << 6 | 1 << 7 | 1 << 8, 0, 214 * 32, n_beamlets, SLOTS,
                        SECOND + second, at // 2) + payload
 
 
@@ -307,9 +307,9 @@ class Received(Network):
         while self.counters(process)["mistimed"] < len(far):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        self.assertIn("node 'station': warning: parameter 'paths': the last 1000 packets are not used: "
-                      "they are farther than 'max_gap' from those before them",
-                      self.end(process, 130))
+        self.assertIn(f"node 'station': warning: parameter 'paths': the last 1000 packets to "
+                      f"udp://127.0.0.1:{port} are not used: they are late, of another stream, or "
+                      "farther than 'max_gap' from those before them", self.end(process, 130))
 
     def test_pause(self):
         """What comes after a pause is used from its first packet on, and what came before it to its
@@ -363,7 +363,7 @@ class Slow(Network):
                         block={"time": 1024}),
             stop=time_after((n - 300) * SLOTS))
         self.wait_bound(process, ports)
-        events = ((i, port, make_packet(payloads[lane, i].tobytes(), i, lane))
+        events = ((i, port, make_packet(payloads[lane, i].tobytes(), i, lane, flagged=i % 7 == 3))
                   for i in range(n) for lane, port in enumerate(ports))
         sent = self.send(process, ports, [next(events) for _ in range(60)])
         with open(self.folder / "fifo", "rb") as reader:
@@ -381,9 +381,42 @@ class Slow(Network):
         np.testing.assert_array_equal(
             array, payloads[:, :n - 300] * valid[:, :, None, None, None, None])
         self.assertGreater(counts["dropped"], 1000)
-        self.assertEqual(counts["dropped"], np.count_nonzero(~valid))
+        self.assertGreater(counts["flagged"], 1000)
+        self.assertEqual(counts["dropped"] + counts["flagged"], np.count_nonzero(~valid))
         self.assertEqual(counts, {"packets": valid.size, "missing": counts["dropped"],
-                                  "dropped": counts["dropped"]})
+                                  "dropped": counts["dropped"], "flagged": counts["flagged"]})
+
+    def test_beginnings_apart(self):
+        """An address begins long after another: what came before is used, however short max_gap is."""
+        ports = [free_port(), free_port()]
+        log = Log(self.random, ports, 5000, False)
+        log.valid[1, :3700] = False
+        events = [event for event in log.events if event[1] == ports[0] or event[0] >= 3700]
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports],
+                                          window="10 ms", max_gap="100 ms"),
+                              stop=time_after(4700 * SLOTS))
+        self.wait_bound(process, ports)
+        self.send(process, ports, events, step=64)
+        self.assertEqual(self.end(process), {"packets": 5700, "missing": 3700})
+        np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(4700))
+
+    def test_in_step(self):
+        """Packets that wait in several sockets are late by their times, not by their addresses."""
+        ports = [free_port() for _ in range(3)]
+        log = Log(self.random, ports, 900, False)
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports],
+                                          window="1 ms"), stop=time_after(800 * SLOTS))
+        self.wait_bound(process, ports)
+        for first in 0, 300:
+            process.send_signal(signal.SIGSTOP)
+            for _, port, data in (event for event in log.events if first <= event[0] < first + 200):
+                self.socket_of(port, "127.0.0.1").send(data)
+            process.send_signal(signal.SIGCONT)
+            self.send(process, ports, [event for event in log.events
+                                       if first + 200 <= event[0] < first + 300])
+        self.send(process, ports, [event for event in log.events if event[0] >= 600])
+        self.assertEqual(self.end(process), {"packets": 2400})
+        np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(800))
 
 
 class Ends(Network):
@@ -396,6 +429,31 @@ class Ends(Network):
         process.send_signal(signal.SIGINT)
         self.assertIn(f"udp://127.0.0.1:{ports[1]}: interrupted while it waited for the first packets",
                       self.end(process, 130))
+
+    def test_interrupt_at_any_time(self):
+        """A signal ends a run that has no packets, whether it waits already or not yet."""
+        for milliseconds in range(0, 100, 4):
+            process = self.launch(self.stages([f"udp://127.0.0.1:{free_port()}"]))
+            time.sleep(milliseconds * 1e-3)
+            process.send_signal(signal.SIGTERM)
+            with self.subTest(milliseconds=milliseconds):
+                self.assertIn(process.wait(PATIENCE), (128 + signal.SIGTERM, -signal.SIGTERM))
+
+    def test_interrupt_among_packets(self):
+        """The same where packets come to one address alone."""
+        ports = [free_port(), free_port()]
+        packet = Log(self.random, ports[:1], 1, False).events[0][2]
+        for _ in range(5):
+            process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports]))
+            self.wait_bound(process, ports)
+            for i in range(2000):
+                try:
+                    self.socket_of(ports[0], "127.0.0.1").send(packet)
+                except ConnectionRefusedError:
+                    break
+                if i == 1000:
+                    process.send_signal(signal.SIGINT)
+            self.assertIn("interrupted while it waited", self.end(process, 130))
 
     def test_interrupt(self):
         """The sender stops; the run is interrupted, and has all that is before the window."""
@@ -506,6 +564,18 @@ class Ends(Network):
                          r"graph.yaml:1:\d+: node 'station': parameter 'buffer': wants at least \d+ "
                          r"bytes for a window of 3906 samples in packets of 16 from 1 addresses, but "
                          r"is given 65536")
+
+    def test_long_first_datagram(self):
+        """A datagram that fills the buffer comes at once with the packets that describe the stream."""
+        port = free_port()
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"], buffer="64 KiB", window="0 s"))
+        self.wait_bound(process, [port])
+        process.send_signal(signal.SIGSTOP)
+        for _, _, data in Log(self.random, [port], 2, False).events:
+            self.socket_of(port, "127.0.0.1").send(data)
+        self.socket_of(port, "127.0.0.1").send(bytes(65507))
+        process.send_signal(signal.SIGCONT)
+        self.assertIn("parameter 'buffer': wants at least ", self.end(process, 1))
 
     def test_other_sources(self):
         for stage in "vdif.source", "guppi.source", "dada.source":
