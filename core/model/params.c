@@ -202,6 +202,13 @@ ct_params_rational(const CtParams *params, const char *name, gint64 *numerator, 
 }
 
 gboolean
+ct_params_is_exact(const CtParams *params, const char *name)
+{
+    const Cell *cell = find_cell(params, name, NUMBER_KINDS, 0, 0);
+    return !cell || cell->quantity.denominator != 0;
+}
+
+gboolean
 ct_params_bool(const CtParams *params, const char *name)
 {
     const Cell *cell = find_cell(params, name, KIND(BOOL), 0, 0);

@@ -29,6 +29,7 @@ typedef unsigned __int128 Wide;
 /* f = numerator / denominator, and its derivative. */
 typedef struct {
     gint64 numerator, denominator;
+    gboolean is_rounded; /* the graph gives more digits than the integers have */
     gdouble derivative;
 } Ephemeris;
 
@@ -102,6 +103,7 @@ read_ephemeris(const CtNode *node, Ephemeris *ephemeris, GError **error)
     const gdouble value = ct_params_real(params, given);
     ct_params_rational(params, given, is_period ? &ephemeris->denominator : &ephemeris->numerator,
                        is_period ? &ephemeris->numerator : &ephemeris->denominator);
+    ephemeris->is_rounded = !ct_params_is_exact(params, given);
     ephemeris->derivative = ct_params_has(params, name) ? ct_params_real(params, name) : 0;
     if (is_period)
         ephemeris->derivative /= -value * value;
@@ -137,20 +139,29 @@ add_epoch(const CtNode *node, const Ephemeris *f, Turns *turns, gdouble *seconds
     return TRUE;
 }
 
-/* Refuses terms of the derivative whose roundings may be larger than ERROR turns: at most 9 of
- * double precision each, where the stream begins (`seconds` after the epoch) or ends. */
+/* Refuses terms whose roundings may be larger than ERROR turns where the stream begins (`seconds`
+ * after the epoch) or ends: at most 9 of double precision in those of the derivative, and 2 in f if
+ * it is rounded. */
 static gboolean
 check_error(const CtNode *node, const Ephemeris *f, gdouble seconds, gdouble length, GError **error)
 {
     const CtStream *in = &node->inputs[0];
     const gint64 n = MAX(in->axes[ct_stream_axis(in, "time")].length, 0);
     const gdouble late = fabs(seconds) + (gdouble)n * length;
+    const gboolean has_period = ct_params_has(node->params, "period");
     const gdouble turns = 0x1p-49 * fabs(f->derivative) / 2 * late * late;
+    const gdouble rounded =
+        f->is_rounded ? 0x1p-52 * (gdouble)f->numerator / (gdouble)f->denominator * late : 0;
+    if (rounded > ERROR)
+        return ct_params_error(
+            node->params, has_period ? "period" : "frequency", error,
+            "wants turns that can be computed to %g, but is given more digits than 18, which are "
+            "rounded to double precision: over %g s since the epoch an error of %.2g",
+            ERROR, late, rounded);
     if (turns <= ERROR)
         return TRUE;
     return ct_params_error(
-        node->params,
-        ct_params_has(node->params, "period") ? "period_derivative" : "frequency_derivative", error,
+        node->params, has_period ? "period_derivative" : "frequency_derivative", error,
         "wants turns that can be computed to %g, but %g Hz/s over %g s since the "
         "epoch makes an error of %.2g: an epoch nearer to the stream is better",
         ERROR, f->derivative, late, turns);

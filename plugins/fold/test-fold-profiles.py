@@ -293,6 +293,9 @@ class Description(unittest.TestCase):
         self.refuse("parameter 'frequency_derivative': wants turns that can be computed to 1e-06, but "
                     "0.001 Hz/s over 1.795e+09 s since the epoch makes an error of 2.9", ", frequency: 1, "
                     "frequency_derivative: 1e-3, epoch: 0")
+        self.refuse("parameter 'period': wants turns that can be computed to 1e-06, but is given more "
+                    "digits than 18, which are rounded to double precision: over 1.795e+09 s since the "
+                    "epoch an error of 0.0002", ", period: 1.5578064688197943 ms, epoch: 0")
         self.refuse("parameter 'epoch': ", ", period: 1, epoch: yesterday")
         self.refuse("parameter 'period'", ", period: 0")
         self.refuse("parameter 'subintegration'", ", period: 1", "1.5 ms")

@@ -82,6 +82,8 @@ CT_EXPORT gdouble ct_params_real_cell(const CtParams *params, const char *name, 
 /* The value of a quantity as an exact fraction in lowest terms, or a close one if there is none. */
 CT_EXPORT void ct_params_rational(const CtParams *params, const char *name, gint64 *numerator,
                                   gint64 *denominator);
+/* Whether that fraction is exact. */
+CT_EXPORT gboolean ct_params_is_exact(const CtParams *params, const char *name);
 CT_EXPORT gboolean ct_params_bool(const CtParams *params, const char *name);
 /* The index of the value in the row's `choices`. */
 CT_EXPORT guint ct_params_choice(const CtParams *params, const char *name);
