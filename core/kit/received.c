@@ -393,7 +393,7 @@ ct_received_cut(CtReceived *received, gint64 begin)
         return;
     settle(received, begin - received->sizes.n_samples + 1);
     discard(received, begin - received->sizes.n_samples + 1, CT_PACKETS_READ);
-    /* What was dropped or refused until now is of a time that nobody wants. */
+    /* Packets that were dropped or refused until now belong to a time that nobody wants. */
     memset(received->counts, 0, sizeof received->counts);
 }
 

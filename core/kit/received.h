@@ -7,7 +7,7 @@
  * within the window, whose order is not settled, are in slots by their time; those before it are
  * in a queue for each lane. No packet is copied.
  *
- * What becomes of a packet depends on the packets before it alone, not on when anybody reads: the
+ * The fate of a packet depends only on the packets before it, not on when they are read: the
  * window ends at the newest stamp, and what is before the window comes too late. Only where buffers
  * lack because nobody reads, the oldest eighth of the time that waits is dropped, of all lanes.
  *

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What the kernel is asked to hold for a socket while nobody receives. */
+/* The bytes that the kernel is asked to hold for a socket while nobody receives. */
 enum { SOCKET_BYTES = 32 << 20 };
 
 typedef struct {

@@ -18,7 +18,7 @@ enum {
     NEIGHBOURS = 64
 };
 
-/* Of all that comes before the last of the first packets, no more than this is kept. */
+/* The most bytes that are kept of the datagrams that come before the last of the first packets. */
 static const gint64 MOST_FIRST_BYTES = (gint64)1 << 30;
 
 /* ---- finding them ---- */
@@ -93,7 +93,8 @@ receive_first(CtReception *reception, guint lane, guint8 *memory, gint64 most, G
     for (guint i = 0; i < FIRST_BATCH; i++)
         datagrams[i] = (CtDatagram){memory + (gsize)i * DATAGRAM_BYTES, DATAGRAM_BYTES, 0};
     CtReceiver *receiver = reception->lanes[lane].receiver;
-    /* Of several addresses, packets are taken in step. */
+    /* Datagrams of several addresses are taken one by one, so that none gets ahead of the others.
+     */
     const int n = receiver->kind->receive(receiver, datagrams,
                                           reception->n_lanes == 1 ? FIRST_BATCH : 1, error);
     for (int i = 0; i < n; i++)

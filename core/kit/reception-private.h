@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What finding the first packets and receiving all others share. */
+/* The state of a reception, for finding the first packets and for receiving all others. */
 #pragma once
 
 #include "receiver.h"

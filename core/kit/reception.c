@@ -169,7 +169,7 @@ put(CtReception *reception, guint lane, const CtPacket *packet, guint count)
 
 /* ---- the thread ---- */
 
-/* What the thread receives into. */
+/* The buffers into which the thread receives, and the packets that it finds in them. */
 typedef struct {
     CtDatagram datagrams[CT_RECEIVER_BATCH];
     gint64 offsets[CT_RECEIVER_BATCH];
@@ -285,7 +285,7 @@ begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
     sizes->first = reception->first;
     for (guint i = 0; i < reception->n_lanes; i++)
         sizes->packet_bytes = MAX(sizes->packet_bytes, reception->lanes[i].packet_bytes);
-    /* Of what waits in several sockets, each must not be ahead of the others by the window. */
+    /* An address whose socket is emptied at once must not get ahead of the others by the window. */
     const gint64 in_window = sizes->window / 2 / sizes->n_samples;
     reception->batch =
         reception->n_lanes == 1 ? CT_RECEIVER_BATCH : (guint)CLAMP(in_window, 1, CT_RECEIVER_BATCH);

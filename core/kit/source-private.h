@@ -44,6 +44,10 @@ ct_source_ahead(const CtRecording *recording)
  * are any. Plugins of older headers have only those of files. */
 gboolean ct_source_check_counters(const CtStage *stage, gboolean receives, GError **error);
 
+/* Sets an error that the plugin is at fault. Returns FALSE. */
+G_GNUC_PRINTF(3, 4)
+gboolean ct_source_fault(const CtSource *source, GError **error, const char *format, ...);
+
 /* As ct_source_open(); `sizes` NULL: all packets are arranged. */
 CtRecording *ct_source_open_ahead(const CtSource *source, const CtParams *given,
                                   const CtAheadSizes *sizes, GError **error);

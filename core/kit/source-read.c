@@ -8,7 +8,7 @@
 /* Packets that follow one another in a file are read at once, up to this number of bytes. */
 enum { READ_BYTES = 1 << 18 };
 
-/* The user is warned if so many packets in a row that were received had stamps out of reach. */
+/* The user is warned if so many packets in a row to an address are not used. */
 enum { MOST_UNUSED = 1000 };
 
 typedef struct {
@@ -245,6 +245,7 @@ count(Reader *reader, const guint64 *counts, guint64 *counters)
         reader->counted[i] = counts[i];
     }
 }
+
 gboolean
 ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
 {

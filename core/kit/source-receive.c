@@ -32,19 +32,6 @@ ct_source_has_receivers(const CtSourceOpened *opened, const CtParams *given,
                            path, recording->n_files);
 }
 
-G_GNUC_PRINTF(3, 4)
-static gboolean
-fault(const CtSource *source, GError **error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
-    g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN, "the plugin for %s %s", source->format.name,
-                message);
-    return FALSE;
-}
-
 /* Takes the streams of the lanes that have been found. */
 static gboolean
 take_headers(CtSourceOpened *opened, GError **error)
@@ -73,8 +60,8 @@ begin_packets(CtSourceOpened *opened, GError **error)
     CtRecording *recording = &opened->recording;
     CtPackets *packets = recording->packets;
     if (recording->n_lanes != recording->n_files || recording->overlap != 0)
-        return fault(recording->source, error,
-                     "wants a lane for each address, and packets that do not overlap");
+        return ct_source_fault(recording->source, error,
+                               "it wants a lane for each address, and packets that do not overlap");
     packets->n_lanes = recording->n_lanes;
     packets->n_samples = recording->n_samples;
     packets->lane_begin = g_new0(guint, packets->n_lanes + 1);
@@ -89,8 +76,9 @@ ct_source_open_receivers(CtSourceOpened *opened, const CtParams *given, GError *
 {
     CtRecording *recording = &opened->recording;
     if (!ct_params_knows(given, "window") || !ct_params_knows(given, "buffer"))
-        return fault(recording->source, error,
-                     "lacks CT_SOURCE_RECEIVE_PARAMS, with which packets are received");
+        return ct_source_fault(
+            recording->source, error,
+            "it lacks CT_SOURCE_RECEIVE_PARAMS, with which packets are received");
     opened->reception =
         ct_reception_get(recording->source, given, (const char *const *)opened->paths->pdata,
                          recording->n_files, error);
@@ -106,9 +94,10 @@ ct_source_receive(CtSourceOpened *opened, const CtParams *given, GError **error)
     const CtRecording *recording = &opened->recording;
     const gdouble rate = ct_stream_sample_rate(&opened->plain);
     if (!(rate > 0))
-        return fault(recording->source, error,
-                     "describes a stream without a sample rate, which packets that are received "
-                     "must have");
+        return ct_source_fault(
+            recording->source, error,
+            "it describes a stream without a sample rate, which packets that are received "
+            "must have");
     CtReceivedSizes sizes = {
         .n_lanes = recording->n_lanes,
         .n_samples = recording->n_samples,

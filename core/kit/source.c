@@ -174,9 +174,8 @@ ct_source_scan_file(CtRecording *recording, guint i, gint64 limit, GError **erro
     return FALSE;
 }
 
-G_GNUC_PRINTF(3, 4)
-static gboolean
-fault(const CtSource *source, GError **error, const char *format, ...)
+gboolean
+ct_source_fault(const CtSource *source, GError **error, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -199,7 +198,7 @@ check_functions(const CtSource *source, GError **error)
                           : !source->describe                 ? "describe"
                           : !source->unpack                   ? "unpack"
                                                               : NULL;
-    return !missing || fault(source, error, "its CtSource has no %s", missing);
+    return !missing || ct_source_fault(source, error, "its CtSource has no %s", missing);
 }
 
 /* Whether `order` has set what it must set. */
@@ -216,8 +215,9 @@ check_order(const CtRecording *recording, GError **error)
                    {"overlap", recording->overlap, 0}};
     for (guint m = 0; m < G_N_ELEMENTS(members); m++)
         if (members[m].value < members[m].least)
-            return fault(recording->source, error, "its order sets %s to %" G_GINT64_FORMAT,
-                         members[m].name, members[m].value);
+            return ct_source_fault(recording->source, error,
+                                   "its order sets %s to %" G_GINT64_FORMAT, members[m].name,
+                                   members[m].value);
     return TRUE;
 }
 

@@ -129,14 +129,6 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-static void
-finish(gpointer state)
-{
-    if (state)
-        ct_profile_clear(state);
-    g_free(state);
-}
-
 static const CtRow rows[] = {
     {"any: f32|f64[time ...] -> f32|f64{time bin ...}, u32{time bin ...}", 0.3},
     {"any: f32|f64{time ...} -> f32|f64{time bin ...}, u32{time bin ...}", 0.2},
@@ -153,5 +145,5 @@ const CtVariant CT_ISA(ct_profile_cpu) = {
     .prepare = prepare,
     .advance = ct_profile_advance,
     .work = work,
-    .finish = finish,
+    .finish = ct_profile_finish,
 };

@@ -66,12 +66,16 @@ ct_profile_cut(Profile *self, CtPrepare *prepare, gint64 row, gint64 chunk, GErr
 }
 
 void
-ct_profile_clear(Profile *self)
+ct_profile_finish(gpointer state)
 {
-    g_clear_pointer(&self->bins, g_free);
-    g_clear_pointer(&self->all, g_free);
-    g_clear_pointer(&self->lost, g_free);
-    g_clear_pointer(&self->sums, g_free);
+    Profile *self = state;
+    if (!self)
+        return;
+    g_free(self->bins);
+    g_free(self->all);
+    g_free(self->lost);
+    g_free(self->sums);
+    g_free(self);
 }
 
 /* ---- counts ---- */

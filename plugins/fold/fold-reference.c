@@ -27,14 +27,6 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     return TRUE;
 }
 
-static void
-finish(gpointer state)
-{
-    if (state)
-        ct_profile_clear(state);
-    g_free(state);
-}
-
 const CtVariant ct_profile_reference = {
     .name = "reference",
     .backend = CT_REFERENCE,
@@ -44,5 +36,5 @@ const CtVariant ct_profile_reference = {
     .prepare = prepare,
     .advance = ct_profile_advance,
     .work = work,
-    .finish = finish,
+    .finish = ct_profile_finish,
 };

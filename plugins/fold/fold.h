@@ -70,11 +70,11 @@ typedef struct {
 typedef void (*ProfileAdd)(const ProfileChunk *chunk, gint64 t, gint64 m);
 
 /* Prepares the state for chunks of at most `chunk` elements, which are in one row of `row` elements
- * each. It may be cleared after a failure. */
+ * each. It may be finished after a failure. */
 gboolean ct_profile_init(Profile *self, CtPrepare *prepare, GError **error);
 gboolean ct_profile_cut(Profile *self, CtPrepare *prepare, gint64 row, gint64 chunk,
                         GError **error);
-void ct_profile_clear(Profile *self);
+void ct_profile_finish(gpointer state);
 gboolean ct_profile_advance(gpointer state, CtAdvance *advance, GError **error);
 void ct_profile_work(const Profile *self, const CtWork *work, ProfileAdd add);
 

@@ -12,7 +12,8 @@
 
 #define RESOURCES "/cornerturn/plugins/pfb/"
 
-/* Of a thread. */
+/* The phases of a thread from which on coefficients that are not in shared memory take more
+ * registers than there are. */
 #define MANY_PHASES 8
 
 /* Registers for an epilogue that stores, and for looking up what is valid. */

@@ -8,7 +8,7 @@
 
 enum { LANES = 3, SAMPLES = 10, BYTES = 24, CASES = 300, PACKETS = 3000 };
 
-/* What a packet of this test holds. */
+/* The payload of a packet of this test. */
 typedef struct {
     gint64 stamp;
     guint64 lane;
@@ -169,7 +169,7 @@ check_account(const Run *run)
     g_assert_cmpuint(count(run, CT_PACKETS_READ), <=, run->n_put);
 }
 
-/* What becomes of packets does not depend on when they are read, where nothing is dropped. */
+/* The fate of packets does not depend on when they are read, if nothing is dropped. */
 static void
 test_any_time(void)
 {

@@ -96,8 +96,8 @@ test_faults(void)
     CtStage stage = toy_stage;
     stage.counters = CT_PACKET_COUNTERS;
     refuse(&toy, &stage, sender.path,
-           "the plugin for toy packets lacks CT_SOURCE_RECEIVE_PARAMS, with which packets are "
-           "received");
+           "the plugin for toy packets is at fault: it lacks CT_SOURCE_RECEIVE_PARAMS, with which "
+           "packets are received");
     stage = network_stage;
     stage.counters = few;
     refuse(&toy, &stage, sender.path,
@@ -105,11 +105,11 @@ test_faults(void)
     CtSource source = toy;
     source.order = overlapping_order;
     refuse(&source, &network_stage, sender.path,
-           "the plugin for toy packets wants a lane for each address, and packets that do not "
-           "overlap");
+           "the plugin for toy packets is at fault: it wants a lane for each address, and packets "
+           "that do not overlap");
     refuse(&toy, &network_stage, sender.path,
-           "the plugin for toy packets describes a stream without a sample rate, which packets "
-           "that are received must have");
+           "the plugin for toy packets is at fault: it describes a stream without a sample rate, "
+           "which packets that are received must have");
     sender_clear(&sender);
 }
 
