@@ -144,6 +144,15 @@ def correlator_of(numbers):
             {"stage": "correlate", "integration": numbers.choice([1, 7, 16, 50, 100, 1000])}]
 
 
+def cut_samples(samples, bank, integration):
+    """At most so many samples that some thousand sums are made, of all channels together: the emulator
+    takes as long for a short one as for one of 128 spectra."""
+    n_channels, n_taps = bank["n_channels"], bank["n_taps"]
+    n_sums = max(3, 2000 // n_channels)
+    hops = n_sums * integration * bank.get("hop", n_channels)
+    return min(samples, n_channels * n_taps + hops)
+
+
 def graph_of(numbers, folder):
     """A graph, and whether a sum of floats is in it."""
     n_stations, n_pols = numbers.randrange(1, 5), numbers.randrange(1, 3)
@@ -158,6 +167,10 @@ def graph_of(numbers, folder):
         others = {"station": n_stations, "pol": n_pols}
         samples, first, lengths = bank_of(numbers, folder, others)
     lengths |= {"pol": n_pols} | ({"station": n_stations} if kind != "beams" else {})
+    chain, sums = ((correlator_of(numbers), False) if kind == "correlator" else
+                   chain_of(numbers, folder, lengths))
+    if kind == "correlator":
+        samples = cut_samples(samples, first["filter"], chain[-1]["integration"])
     types = ("ci4", "ci8") if kind == "beams" else ("cf32",) if kind == "sky" else TYPES
     sky = {"stage": "generate", "type": numbers.choice(types), "sample_rate": "1 MHz",
            "centre_frequency": "10 MHz", "samples": samples, "noise": numbers.choice([1, 5, 40]),
@@ -169,8 +182,6 @@ def graph_of(numbers, folder):
         sky["invalid"] = [[numbers.choice([-1, 0]), numbers.randrange(samples),
                            numbers.randrange(1, 300)] for _ in range(numbers.randrange(1, 5))]
     stages = {"sky": sky, **first}
-    chain, sums = ((correlator_of(numbers), False) if kind == "correlator" else
-                   chain_of(numbers, folder, lengths))
     for number, stage in enumerate(chain):
         stages[f"s{number}"] = {"from": list(stages)[-1], **stage}
     orders = {"beams": BEAM_ORDERS, "sky": SKY_ORDERS, "correlator": PAIR_ORDERS}.get(kind, ORDERS)
