@@ -3,6 +3,7 @@
 #include "sender.h"
 
 #include "address.h"
+#include "cornerturn/error.h"
 
 #include <time.h>
 
@@ -47,6 +48,23 @@ ct_sender_check(const char *path, gboolean *is_group, GError **error)
     if (!ct_address_read(&address, find_kind(path)->prefix, path, error))
         return FALSE;
     *is_group = address.is_group;
+    return TRUE;
+}
+
+gboolean
+ct_senders_check(const char *const *paths, GError **error)
+{
+    gboolean is_group;
+    for (; *paths; paths++) {
+        if (ct_sender_is(*paths)) {
+            if (!ct_sender_check(*paths, &is_group, error))
+                return FALSE;
+            continue;
+        }
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "wants udp://ADDRESS:PORT, but is given '%s'", *paths);
+        return FALSE;
+    }
     return TRUE;
 }
 

@@ -18,7 +18,8 @@ typedef struct {
 typedef struct {
     const guint8 *bytes;
     gsize n;
-    guint64 number, at; /* the caller's */
+    guint64 number; /* what follows is the caller's */
+    gint64 offset;
     guint32 file;
     gboolean again;
 } CtOutgoing;
@@ -47,6 +48,8 @@ extern const CtSenderKind ct_sender_udp;
 gboolean ct_sender_is(const char *path);
 /* Reads it, and sets *is_group: whether it is that of a group of multicast. */
 gboolean ct_sender_check(const char *path, gboolean *is_group, GError **error);
+/* Whether all paths, NULL-terminated, are addresses that can be read. */
+gboolean ct_senders_check(const char *const *paths, GError **error);
 
 /* ---- sending by the clock ---- */
 

@@ -25,7 +25,7 @@ ROOMS = {
     "plan": "model graph cost",
     "run": "model device graph cost plan",
     "measure": "model device graph cost plan run",
-    "pipeline": "model device graph cost plan run measure",
+    "pipeline": "model device graph cost plan run measure kit",
     "command": "",
 }
 
