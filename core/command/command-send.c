@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn send`: sends captures of packets, or what the sinks of a graph make, to the
  * network. */
-#include "command-send.h"
-
 #include "command-graph.h"
 #include "command.h"
 
+#include <cornerturn/send.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,8 +41,10 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
 /* What is sent now. */
 typedef struct {
     CtSend how;
-    CtSendReport report;
+    CtSendCount *counts; /* [n_addresses] */
+    guint n_addresses;
     const char *format;
+    FILE *log;     /* for the account; NULL: none */
     FILE *packets; /* NULL: none are logged */
     gboolean shows;
     gint64 shown;
@@ -151,8 +153,8 @@ show_progress(Job *job)
     if (now - job->shown < SHOW_EVERY)
         return;
     job->shown = now;
-    for (guint i = 0; i < job->report.n_addresses; i++)
-        sent += job->report.counts[i].sent;
+    for (guint i = 0; i < job->n_addresses; i++)
+        sent += job->counts[i].sent;
     g_printerr("\r\033[K%" G_GUINT64_FORMAT " datagrams sent", sent);
 }
 
@@ -163,16 +165,24 @@ is_over(gpointer data)
     if (job->shows)
         show_progress(job);
     if (ct_command_take_request()) {
-        g_autofree char *text = ct_send_report_text(&job->report);
+        g_autofree char *text = ct_send_describe(&job->how, job->counts, "text", NULL, NULL);
         g_printerr("%s%s", job->shows ? "\r\033[K" : "", text);
     }
     return ct_command_interrupt() != 0;
 }
 
+/* Writes a line of JSON. */
 static void
 log_packet(const CtSendPacket *packet, gpointer data)
 {
-    ct_send_log_packet(((Job *)data)->packets, packet);
+    static const char *const fates[] = {
+        [CT_SEND_SENT] = "sent", [CT_SEND_AGAIN] = "duplicate", [CT_SEND_LOST] = "lost"};
+    fprintf(((Job *)data)->packets,
+            "{\"address\": %u, \"packet\": %" G_GUINT64_FORMAT
+            ", \"file\": %u, \"offset\": %" G_GINT64_FORMAT ", \"bytes\": %" G_GSIZE_FORMAT
+            ", \"fate\": \"%s\"}\n",
+            packet->address, packet->packet, packet->file, packet->offset, packet->bytes,
+            fates[packet->fate]);
 }
 
 static FILE *
@@ -202,21 +212,20 @@ static gboolean
 send_files(Job *job, GError **error)
 {
     GError *failure = NULL;
-    const gboolean is_sent = ct_send(&job->how, job->report.counts, &failure);
+    const gboolean is_sent = ct_send(&job->how, job->counts, &failure);
     if (job->shows)
         g_printerr("\r\033[K");
-    job->report.state = !is_sent ? "failed" : ct_command_interrupt() ? "interrupted" : "complete";
+    const char *state = !is_sent ? "failed" : ct_command_interrupt() ? "interrupted" : "complete";
     if (is_sent && ct_command_interrupt())
         g_set_error(&failure, CT_ERROR, CT_ERROR_CANCELLED, "interrupted by %s",
                     ct_command_signal_name(ct_command_interrupt()));
     g_autofree char *message = failure ? g_strdup(failure->message) : NULL;
-    job->report.error = message;
-    g_autofree char *json = ct_send_report_json(&job->report);
-    g_autofree char *text = ct_send_report_text(&job->report);
+    g_autofree char *json = ct_send_describe(&job->how, job->counts, "json", state, message);
+    g_autofree char *text = ct_send_describe(&job->how, job->counts, job->format, state, message);
     if (!g_str_equal(job->format, "none"))
-        g_print("%s", g_str_equal(job->format, "json") ? json : text);
-    if (job->report.log)
-        fputs(json, job->report.log);
+        g_print("%s", text);
+    if (job->log)
+        fputs(json, job->log);
     if (!failure)
         return TRUE;
     g_propagate_error(error, failure);
@@ -232,14 +241,15 @@ send_captures(const Given *given, Job *job, char **files, GError **error)
     job->how.is_over = is_over;
     job->how.user_data = job;
     job->shows = !given->quiet && isatty(STDERR_FILENO);
-    job->report = (CtSendReport){.how = &job->how, .counts = counts, .n_addresses = n};
+    job->counts = counts;
+    job->n_addresses = n;
     if (given->duration)
         return refuse(error, "--duration wants a graph, but is given '%s'", files[0]);
-    if (given->log && !(job->report.log = open_log(given->log, error)))
+    if (given->log && !(job->log = open_log(given->log, error)))
         return FALSE;
     if (given->log_packets && !(job->packets = open_log(given->log_packets, error))) {
-        if (job->report.log)
-            fclose(job->report.log);
+        if (job->log)
+            fclose(job->log);
         return FALSE;
     }
     if (job->packets)
@@ -247,7 +257,7 @@ send_captures(const Given *given, Job *job, char **files, GError **error)
     gboolean good = send_files(job, error);
     if (job->packets)
         good = close_log(job->packets, given->log_packets, good, error);
-    return job->report.log ? close_log(job->report.log, given->log, good, error) : good;
+    return job->log ? close_log(job->log, given->log, good, error) : good;
 }
 
 /* ---- graphs ---- */

@@ -71,6 +71,11 @@ typedef struct {
  * `is_over` ends it are sent at once. */
 CT_EXPORT gboolean ct_send(const CtSend *how, CtSendCount *counts, GError **error);
 
+/* Describes what has become of the packets, also during ct_send(): as "text" or as "json", where
+ * `state` and `error` (NULL: none) are told, too. Allocated. */
+CT_EXPORT char *ct_send_describe(const CtSend *how, const CtSendCount *counts, const char *format,
+                                 const char *state, const char *error);
+
 /* Has the sinks of a pipeline that can send write to addresses: one, or one for each of them, in
  * the order of the graph. `speed` as the parameter of these stages; 0: as fast as the graph.
  * Before the check. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The account of `cornerturn send`: as text, as JSON, and packet by packet. */
-#include "command-send.h"
-
+/* The account of packets that were sent: as text, and as JSON. */
 #include <cornerturn/json.h>
+#include <cornerturn/send.h>
 #include <math.h>
 
 /* Packets a second; NaN: not known of a single one. */
@@ -12,8 +11,17 @@ find_rate(const CtSendCount *count)
     return count->seconds > 0 ? (gdouble)count->sent / count->seconds : NAN;
 }
 
-char *
-ct_send_report_text(const CtSendReport *report)
+/* What is described. */
+typedef struct {
+    const CtSend *how;
+    const CtSendCount *counts; /* [n_addresses] */
+    guint n_addresses;
+    const char *state;
+    const char *error;
+} Report;
+
+static char *
+make_text(const Report *report)
 {
     GString *text = g_string_new(NULL);
     for (guint i = 0; i < report->n_addresses; i++) {
@@ -37,7 +45,7 @@ ct_send_report_text(const CtSendReport *report)
 }
 
 static void
-add_address(CtJson *json, const CtSendReport *report, guint i)
+add_address(CtJson *json, const Report *report, guint i)
 {
     const CtSendCount *count = &report->counts[i];
     ct_json_begin_object(json, NULL);
@@ -54,8 +62,8 @@ add_address(CtJson *json, const CtSendReport *report, guint i)
     ct_json_end_object(json);
 }
 
-char *
-ct_send_report_json(const CtSendReport *report)
+static char *
+make_json(const Report *report)
 {
     CtJson *json = ct_json_new();
     ct_json_add_text(json, "version", CT_VERSION);
@@ -73,15 +81,10 @@ ct_send_report_json(const CtSendReport *report)
     return ct_json_free_to_text(json, TRUE);
 }
 
-void
-ct_send_log_packet(FILE *file, const CtSendPacket *packet)
+char *
+ct_send_describe(const CtSend *how, const CtSendCount *counts, const char *format,
+                 const char *state, const char *error)
 {
-    static const char *const fates[] = {
-        [CT_SEND_SENT] = "sent", [CT_SEND_AGAIN] = "duplicate", [CT_SEND_LOST] = "lost"};
-    fprintf(file,
-            "{\"address\": %u, \"packet\": %" G_GUINT64_FORMAT
-            ", \"file\": %u, \"offset\": %" G_GINT64_FORMAT ", \"bytes\": %" G_GSIZE_FORMAT
-            ", \"fate\": \"%s\"}\n",
-            packet->address, packet->packet, packet->file, packet->offset, packet->bytes,
-            fates[packet->fate]);
+    const Report report = {how, counts, g_strv_length((char **)how->addresses), state, error};
+    return g_str_equal(format, "json") ? make_json(&report) : make_text(&report);
 }
