@@ -19,6 +19,12 @@ CtPipeline *ct_graph_options_load(CtGraphOptions *options, const CtCommand *comm
                                   const GOptionEntry *further, int argc, char **argv,
                                   GError **error);
 
+/* Runs a pipeline that has been set up, and prints its summary in a format, "none" for none. */
+gboolean ct_graph_run(CtGraphOptions *options, CtPipeline *pipeline, const char *format,
+                      gboolean quiet, GError **error);
+/* The format of the summary; NULL with an error. `stats` NULL: not given. */
+const char *ct_graph_read_format(const char *stats, gboolean quiet, GError **error);
+
 /* Reads the time in seconds, more than zero, that `option` is given as `text`. */
 gboolean ct_graph_read_time(const char *option, const char *text, gdouble *seconds, GError **error);
 

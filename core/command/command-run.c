@@ -98,6 +98,34 @@ prepare(CtPipeline *pipeline, GError **error)
            ct_pipeline_prepare(pipeline, error) && goes_on(error);
 }
 
+const char *
+ct_graph_read_format(const char *stats, gboolean quiet, GError **error)
+{
+    static const char *const formats[] = {"text", "json", "none", NULL};
+    if (!stats || g_strv_contains(formats, stats))
+        return stats ? stats : quiet ? "none" : "text";
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "--stats wants text, json or none, but is given '%s'", stats);
+    return NULL;
+}
+
+gboolean
+ct_graph_run(CtGraphOptions *options, CtPipeline *pipeline, const char *format, gboolean quiet,
+             GError **error)
+{
+    if (!prepare(pipeline, error))
+        return FALSE;
+    ct_graph_print_warnings(options, pipeline);
+    if (!ct_pipeline_start(pipeline, error))
+        return FALSE;
+    follow(pipeline, options->duration, format, quiet);
+    ct_graph_print_warnings(options, pipeline);
+    g_autofree char *summary = sum_up(pipeline, format);
+    if (!g_str_equal(format, "none"))
+        (ct_pipeline_writes_stdout(pipeline) ? g_printerr : g_print)("%s", summary);
+    return judge(pipeline, error);
+}
+
 static gboolean
 run(int argc, char **argv, GError **error)
 {
@@ -121,24 +149,9 @@ run(int argc, char **argv, GError **error)
         ct_graph_options_load(&options, &ct_command_run, entries, argc, argv, error);
     if (!pipeline)
         return FALSE;
-    static const char *const formats[] = {"text", "json", "none", NULL};
-    if (stats && !g_strv_contains(formats, stats)) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--stats wants text, json or none, but is given '%s'", stats);
-        return FALSE;
-    }
-    const char *format = stats ? stats : quiet ? "none" : "text";
-    if (!ct_pipeline_set_poison(pipeline, poison, error) || !prepare(pipeline, error))
-        return FALSE;
-    ct_graph_print_warnings(&options, pipeline);
-    if (!ct_pipeline_start(pipeline, error))
-        return FALSE;
-    follow(pipeline, options.duration, format, quiet);
-    ct_graph_print_warnings(&options, pipeline);
-    g_autofree char *summary = sum_up(pipeline, format);
-    if (!g_str_equal(format, "none"))
-        (ct_pipeline_writes_stdout(pipeline) ? g_printerr : g_print)("%s", summary);
-    return judge(pipeline, error);
+    const char *format = ct_graph_read_format(stats, quiet, error);
+    return format && ct_pipeline_set_poison(pipeline, poison, error) &&
+           ct_graph_run(&options, pipeline, format, quiet, error);
 }
 
 const CtCommand ct_command_run = {

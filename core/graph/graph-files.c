@@ -32,11 +32,12 @@ is_written(const File *file)
     return file->param && file->param->flags & CT_PARAM_WRITTEN;
 }
 
-/* Whether a file is an address of the network, from which packets are received. */
+/* Whether a file is an address of the network, from which packets are received, or to which they
+ * are sent. */
 static gboolean
 is_address(const File *file)
 {
-    return !is_written(file) && g_str_has_prefix(file->path, "udp://");
+    return g_str_has_prefix(file->path, "udp://");
 }
 
 /* Whether a file is not one of a folder: standard input or output, an open file of the process, a
@@ -153,6 +154,9 @@ check_file(GHashTable *known, GPtrArray *files, const File *named, const char *e
     g_ptr_array_add(files, file);
     if (is_written(file) && !is_pipe(file) && !check_folder(file, error))
         return FALSE;
+    /* Several nodes may send to one address. */
+    if (is_written(file) && is_pipe(file) && is_address(file))
+        return TRUE;
     char *number = is_pipe(file) ? pipe_name(file) : NULL;
     if (number)
         return enter(known, number, file, error);

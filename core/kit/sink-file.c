@@ -42,6 +42,10 @@ static gboolean
 write_bytes(CtSinkPart *part, const guint8 *bytes, gint64 n, GError **error)
 {
     const CtSinkFile *file = &part->file;
+    if (part->senders) {
+        part->n_written += n;
+        return ct_senders_flush(part->senders, error);
+    }
     if (file->is_pipe) {
         part->n_written += n;
         return ct_sink_pipe_write(file->path, file->fd, bytes, n, error);
@@ -189,7 +193,7 @@ describe_input(CtSinkPart *part)
     file->sample_bytes = (gint64)ct_layout_strides(&file->layout, &file->stream, 1, length, stride);
 }
 
-/* Opens PATH.partial and its like, or the pipe. */
+/* Opens PATH.partial and its like, or the pipe, or the address. */
 static gboolean
 open_files(CtSinkPart *part, const char *path, GError **error)
 {
@@ -198,6 +202,8 @@ open_files(CtSinkPart *part, const char *path, GError **error)
     if (file->is_pipe) {
         /* For as long as the file: `path` is the caller's. */
         file->path = ct_pipe_name(ct_params_string(file->given, "path"), TRUE);
+        if (ct_sink_is_address(file->given))
+            return ct_sink_send_open(part, path, error);
         file->fd = ct_pipe_open(path, TRUE, error);
         return file->fd >= 0;
     }
@@ -315,7 +321,9 @@ ct_sink_part_write(CtSinkPart *part, const CtBlock *blocks, guint64 *counters, G
     placed.index = part->n_taken;
     ct_gaps_add_block(part->gaps, &placed);
     part->n_taken += placed.n_samples;
-    return part->file.sink->write(&part->file, &placed, error);
+    /* No datagram waits for the next block. */
+    return part->file.sink->write(&part->file, &placed, error) &&
+           (!part->senders || flush(part, error));
 }
 
 /* ---- the end ---- */
@@ -394,6 +402,7 @@ ct_sink_part_free(CtSinkPart *part)
     clear_self(file);
     if (file->is_pipe && file->fd >= 0)
         close(file->fd);
+    ct_senders_free(part->senders);
     ct_sink_files_close(&part->files);
     ct_stream_clear(&file->stream);
     ct_gaps_free(part->gaps);

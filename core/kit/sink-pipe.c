@@ -16,7 +16,7 @@ gboolean
 ct_sink_is_pipe(const CtParams *given)
 {
     const char *path = ct_params_string(given, "path");
-    return path && ct_pipe_is(path);
+    return path && (ct_pipe_is(path) || ct_sender_is(path));
 }
 
 /* write(2) without SIGPIPE: a signal that it raises is taken from this thread. */

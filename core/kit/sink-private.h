@@ -4,6 +4,7 @@
 
 #include "cornerturn/kit/gaps.h"
 #include "cornerturn/kit/sink.h"
+#include "sender.h"
 #include "sidecar-write.h"
 #include "sink-files.h"
 
@@ -23,10 +24,16 @@ char *ct_sink_name(const char *path, const CtStream *stream, gint64 tick, gint64
 gboolean ct_sink_pipe_write(const char *path, int fd, gconstpointer bytes, gint64 n,
                             GError **error);
 
+/* ---- addresses of the network (sink-send.c) ---- */
+
+/* Whether the sink can send its stream to the address that `path` is. */
+gboolean ct_sink_send_check(const CtSink *sink, const CtParams *given, const CtStream *stream,
+                            GError **error);
+
 /* ---- one file (sink-file.c) ---- */
 
 /* A file that is being written. */
-typedef struct {
+typedef struct CtSinkPart {
     CtSinkFile file;   /* comes first: the plugin's functions get its address */
     CtSinkFiles files; /* of a pipe: all 0 */
     char *generation;
@@ -38,12 +45,18 @@ typedef struct {
     gint64 n_taken; /* samples given to `write` */
     guint8 *buffer; /* what is appended and not yet written */
     gint64 n_buffered, n_room;
-    gint64 n_written; /* bytes appended and written */
-    gint64 bytes;     /* of the file, as PATH.json tells it */
-    gboolean appends; /* something has been appended */
+    gint64 n_written;   /* bytes appended and written */
+    gint64 bytes;       /* of the file, as PATH.json tells it */
+    CtSenders *senders; /* to an address; NULL: to a file or pipe */
+    gdouble pace;       /* nanoseconds a sample; 0: none */
+    gint64 begun;       /* when sample 0 was due; 0: it was not yet */
+    gboolean appends;   /* something has been appended */
     gboolean is_open, is_closed;
     gboolean interrupted;
 } CtSinkPart;
+
+/* Opens the address of the file that is begun (sink-send.c). */
+gboolean ct_sink_send_open(CtSinkPart *part, const char *path, GError **error);
 
 /* Which file to open. */
 typedef struct {

@@ -100,7 +100,8 @@ read_rotation(const CtParams *given, const CtStream *stream, Rotation *rotation,
         return ct_params_error(given, first, error,
                                "wants a stream along time, but is given one array");
     if (ct_sink_is_pipe(given))
-        return ct_params_error(given, first, error, "wants files, but 'path' is a pipe");
+        return ct_params_error(given, first, error, "wants files, but 'path' is %s",
+                               ct_sink_is_address(given) ? "an address" : "a pipe");
     if (ct_params_has(given, "rotate_samples"))
         rotation->n_samples = ct_params_int(given, "rotate_samples");
     if (is_given(given, "rotate_bytes")) {
@@ -180,10 +181,13 @@ check_names(const CtParams *given, const CtStream *stream, const Rotation *rotat
 }
 
 static gboolean
-check_pipe(const CtSink *sink, const CtParams *given, GError **error)
+check_pipe(const CtSink *sink, const CtParams *given, const CtStream *stream, GError **error)
 {
     const char *path = ct_params_string(given, "path");
+    const gboolean is_address = ct_sink_is_address(given);
     gint64 number;
+    if (is_address && !ct_sink_send_check(sink, given, stream, error))
+        return FALSE;
     if (!sink->streams)
         return ct_params_error(given, "path", error,
                                "wants a file: %s can't be written to a pipe, but is given '%s'",
@@ -193,7 +197,8 @@ check_pipe(const CtSink *sink, const CtParams *given, GError **error)
         return ct_params_error(given, "path", error,
                                "wants fd: and the number of an open file, but is given '%s'", path);
     if (ct_params_choice(given, "digest") != 0)
-        return ct_params_error(given, "digest", error, "wants a file, but 'path' is a pipe");
+        return ct_params_error(given, "digest", error, "wants a file, but 'path' is %s",
+                               is_address ? "an address" : "a pipe");
     return TRUE;
 }
 
@@ -205,7 +210,7 @@ check_path(const CtSink *sink, const CtNode *node, GError **error)
     const char *path = ct_params_string(given, "path");
     g_autoptr(GError) cause = NULL;
     if (ct_sink_is_pipe(given))
-        return check_pipe(sink, given, error);
+        return check_pipe(sink, given, stream, error);
     ct_params_use(given, "digest");
     /* Another sink may be writing this file, and would rename it. */
     if (g_str_has_suffix(path, ".partial"))

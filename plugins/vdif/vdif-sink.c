@@ -16,7 +16,8 @@ enum { MOST_THREADS = 1024, MOST_FRAMES = 1 << 24, MOST_WORDS = (1 << 24) - 1 };
 static const char *const thread_names[] = {"pol", "station", "none", NULL};
 
 static const CtParam params[] = {
-    CT_SINK_PARAMS_WHOLE("the recording"),
+    CT_SINK_PARAMS_WHOLE("the recording, or udp://ADDRESS:PORT"),
+    CT_SINK_SEND_PARAMS,
     {.name = "threads",
      .kind = CT_PARAM_CHOICE,
      .choices = thread_names,
@@ -63,6 +64,7 @@ typedef struct {
     gint64 n_lanes;
     gint64 second;     /* Unix second from which `frame` counts, */
     gint64 frame;      /* frames from then on */
+    gint64 sample;     /* of the file, with which these frames begin */
     gint64 filled;     /* samples of this frame that have come */
     guint8 *payloads;  /* [thread] of these frames */
     gboolean *invalid; /* [thread] whether a sample is invalid */
@@ -226,7 +228,12 @@ choose_size(const CtParams *given, const CtStream *stream, Frames *frames, GErro
     }
     frames->n = n;
     frames->payload_bytes = n * sample_bits / 8;
-    return TRUE;
+    const gint64 bytes = frames->payload_bytes + VDIF_HEADER_BYTES;
+    return !ct_sink_is_address(given) || bytes <= CT_SINK_MOST_DATAGRAM ||
+           ct_params_error(given, "frame_samples", error,
+                           "wants frames of at most %d bytes, which datagrams can have, but is "
+                           "given %" G_GINT64_FORMAT " samples in %" G_GINT64_FORMAT " bytes",
+                           CT_SINK_MOST_DATAGRAM, n, bytes);
 }
 
 /* Reads "EF" or "123". */
@@ -365,14 +372,30 @@ flush(CtSinkFile *file, GError **error)
     Sink *sink = file->self;
     const gint64 n = sink->pending->len;
     const guint8 *bytes = sink->pending->data;
-    const gint64 done = !file->is_pipe
-                            ? ct_file_write(file->path, file->fd, sink->written, bytes, n, error)
-                        : ct_sink_append(file, bytes, n, error) ? n
-                                                                : 0;
+    const gint64 done = ct_file_write(file->path, file->fd, sink->written, bytes, n, error);
     sink->written += done;
     sink->has_failed = done < n;
     g_byte_array_set_size(sink->pending, 0);
     return done == n;
+}
+
+/* Adds the frame of a thread. On a pipe it is a packet, which begins that share of the frame's time
+ * after the first thread's. */
+static gboolean
+put_frame(CtSinkFile *file, gint64 thread, const guint8 *header, GError **error)
+{
+    Sink *sink = file->self;
+    const Frames *frames = &sink->frames;
+    GByteArray *pending = sink->pending;
+    g_byte_array_append(pending, header, VDIF_HEADER_BYTES);
+    g_byte_array_append(pending, sink->payloads + thread * frames->payload_bytes,
+                        (guint)frames->payload_bytes);
+    if (!file->is_pipe)
+        return pending->len < PENDING_BYTES || flush(file, error);
+    const gint64 sample = sink->sample + frames->n * thread / frames->n_threads;
+    const gboolean good = ct_sink_packet(file, pending->data, pending->len, sample, error);
+    g_byte_array_set_size(pending, 0);
+    return good;
 }
 
 /* Adds the frames of all threads, and begins the next ones. */
@@ -391,17 +414,15 @@ put_frames(CtSinkFile *file, GError **error)
         header.station = sink->stations[i];
         header.invalid = sink->invalid[i];
         vdif_header_write(&header, bytes);
-        g_byte_array_append(sink->pending, bytes, sizeof bytes);
-        g_byte_array_append(sink->pending, sink->payloads + i * frames->payload_bytes,
-                            (guint)frames->payload_bytes);
-        if (sink->pending->len >= PENDING_BYTES && !flush(file, error))
+        if (!put_frame(file, i, bytes, error))
             return FALSE;
         sink->invalid[i] = FALSE;
     }
     memset(sink->payloads, 0, (gsize)(frames->n_threads * frames->payload_bytes));
     sink->filled = 0;
+    sink->sample += frames->n;
     sink->frame++;
-    return !file->is_pipe || flush(file, error);
+    return TRUE;
 }
 
 /* ---- samples ---- */
@@ -556,6 +577,7 @@ const CtSink vdif_sink_files = {
     .close = close_file,
     .clear = clear,
     .end = put_last,
+    .sends = TRUE,
 };
 
 static gboolean

@@ -14,7 +14,7 @@ COMMAND = os.environ["CORNERTURN"]
 BUILD = pathlib.Path(COMMAND).parent.parent
 HEADERS = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"]) / "core" / "include"
 
-FOR_PROGRAMS = ["costs", "error", "inspect", "pipeline", "tensor", "text"]
+FOR_PROGRAMS = ["costs", "error", "inspect", "pipeline", "send", "tensor", "text"]
 # Types that only stage.h and the headers of plugins declare.
 FOR_PLUGINS = ["CtStage", "CtVariant", "CtPlugin", "CtPort", "CtNode", "CtFootprint", "CtPrepare",
                "CtAdvance", "CtWork", "CtParam", "CtParams", "CtLayout", "CtDevice", "CtQueue"]

@@ -28,8 +28,9 @@ typedef enum {
     CT_PARAM_WRITTEN = 1 << 4, /* of a path: the stage writes the file; otherwise it reads it */
     CT_PARAM_LIVE = 1 << 5,    /* may change during a run; stage.h says what this asks of a stage */
     CT_PARAM_PIPE = 1 << 6, /* of a path: it may be `-`, standard output (with CT_PARAM_WRITTEN) or
-                               input; `fd:3`, an open file of the process; or a FIFO; or, if it is
-                               read, `udp://ADDRESS:PORT`. These have no `endings` */
+                               input; `fd:3`, an open file of the process; a FIFO; or, of stages
+                               that receive or send packets, `udp://ADDRESS:PORT`. These have no
+                               `endings` */
     CT_PARAM_SAMPLES = 1 << 7 /* of a single integer: a number of samples of the first input along
                                  time. The graph may give a time in its place, `1 ms`, which must be
                                  a whole number of samples; getters return that number. `minimum`,

@@ -45,7 +45,7 @@ G_BEGIN_DECLS
 
 typedef struct CtSink CtSink;
 
-/* A file, or a pipe, that a sink writes. */
+/* A file, a pipe, or an address of the network, that a sink writes. */
 typedef struct {
     const CtSink *sink;
     gpointer self;          /* the plugin's, self_bytes long, all 0 before `open` */
@@ -53,10 +53,11 @@ typedef struct {
     const CtBinding *input; /* the stream, the layout of its blocks, the most samples of a block */
     const char *path;       /* of the partial file; of a pipe, its name for messages */
     int fd;                 /* for reading and writing; of a pipe, for writing */
-    gboolean is_pipe;       /* only ct_sink_append and ct_sink_room write */
-    gint64 number;          /* of the file, from 0 on */
-    gint64 expected;        /* samples that it will have; −1: not known. An interrupt, or a source
-                               that ends early, leaves it with fewer */
+    gboolean is_pipe; /* only ct_sink_append, ct_sink_room and ct_sink_packet write; also of an
+                         address */
+    gint64 number;    /* of the file, from 0 on */
+    gint64 expected;  /* samples that it will have; −1: not known. An interrupt, or a source
+                         that ends early, leaves it with fewer */
 
     guint64 *counters; /* during `write`: those of the stage, as in CtWork */
 
@@ -119,7 +120,10 @@ struct CtSink {
     /* Appends what is left at the end of a pipe, or at an interrupt; not after a failure. NULL:
      * nothing is. */
     gboolean (*end)(CtSinkFile *file, GError **error);
-    guint64 reserved[7]; /* 0 */
+    /* Can also be sent to an address of the network (udp://ADDRESS:PORT), with `streams`: on a pipe
+     * only ct_sink_packet writes, and the stage's table has CT_SINK_SEND_PARAMS. */
+    gboolean sends;
+    guint64 reserved[6]; /* 0 */
 };
 
 /* ---- for the functions of a sink ---- */
@@ -130,14 +134,23 @@ CT_EXPORT gboolean ct_sink_append(CtSinkFile *file, gconstpointer bytes, gint64 
 /* Appends `n` bytes, which the caller puts at the address returned before the next call; NULL with
  * an error. For up to some MiB at a time. */
 CT_EXPORT guint8 *ct_sink_room(CtSinkFile *file, gint64 n, GError **error);
+/* Appends `n` bytes, which are a packet: they become a datagram if the sink writes to an address of
+ * the network. `sample` is the file's sample that the packet begins with, or one between that and
+ * the next packet's, where several begin together: by it, datagrams are sent at their times. */
+CT_EXPORT gboolean ct_sink_packet(CtSinkFile *file, gconstpointer bytes, gint64 n, gint64 sample,
+                                  GError **error);
 /* The number of elements of a block of the file's input that are invalid, and therefore zero: what
  * a sink counts of its samples (as clipped) leaves them out. */
 CT_EXPORT gint64 ct_sink_n_invalid(const CtSinkFile *file, const CtBlock *block);
 /* Updates PATH.json.partial with file->n_samples and length: for a format that moves what is
  * written, and tells so before. */
 CT_EXPORT gboolean ct_sink_describe(CtSinkFile *file, GError **error);
-/* Whether `path` names standard output (`-`), an open file (`fd:3`) or a FIFO. */
+/* Whether `path` names standard output (`-`), an open file (`fd:3`), a FIFO, or an address. */
 CT_EXPORT gboolean ct_sink_is_pipe(const CtParams *given);
+/* Whether `path` names an address of the network. */
+CT_EXPORT gboolean ct_sink_is_address(const CtParams *given);
+/* The most bytes of a datagram. */
+#define CT_SINK_MOST_DATAGRAM 65507
 
 /* ---- the stage ---- */
 
@@ -171,6 +184,28 @@ CT_EXPORT gboolean ct_sink_infer(const CtSink *sink, CtNode *node, GError **erro
     {                                                                                              \
         .name = "rotate_samples", .kind = CT_PARAM_INT, .flags = CT_PARAM_RANGED, .minimum = 1,    \
         .maximum = 9e18, .help = "begin a new file after this number of samples"                   \
+    }
+
+/* Parameters of sinks that can be sent to an address of the network (CtSink.sends), beside one of
+ * the macros above. */
+#define CT_SINK_SEND_PARAMS                                                                        \
+    {.name = "speed",                                                                              \
+     .kind = CT_PARAM_REAL,                                                                        \
+     .flags = CT_PARAM_RANGED,                                                                     \
+     .minimum = 0,                                                                                 \
+     .maximum = 1e9,                                                                               \
+     .fallback = "1",                                                                              \
+     .help = "to an address: of the datagrams, in the time of the stream; 0: as they come"},       \
+        {.name = "ttl",                                                                            \
+         .kind = CT_PARAM_INT,                                                                     \
+         .flags = CT_PARAM_RANGED,                                                                 \
+         .minimum = 0,                                                                             \
+         .maximum = 255,                                                                           \
+         .fallback = "1",                                                                          \
+         .help = "to a group of multicast: the networks that a datagram may pass"},                \
+    {                                                                                              \
+        .name = "loop", .kind = CT_PARAM_BOOL, .fallback = "true",                                 \
+        .help = "to a group of multicast: programs of this machine receive it, too"                \
     }
 
 /* ---- variants ---- */
