@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiving datagrams by a socket: udp://ADDRESS:PORT, and udp://GROUP:PORT@INTERFACE. */
 #define _GNU_SOURCE /* recvmmsg, ip_mreqn */
-#include "cornerturn/error.h"
+#include "address.h"
 #include "cornerturn/packets.h"
 #include "receiver.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,99 +20,10 @@ typedef struct {
     struct iovec pieces[CT_RECEIVER_BATCH];
 } Socket;
 
-typedef struct {
-    gboolean is_6;
-    struct sockaddr_in in;
-    struct sockaddr_in6 in6;
-    gboolean is_group;
-    struct in_addr local; /* the address of the group's interface; 0: by its index */
-    guint interface;      /* the interface's index; 0: the kernel chooses */
-} Address;
-
-/* ---- addresses ---- */
-
-static gboolean
-fail(const char *path, GError **error, const char *wants, const char *given)
-{
-    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "%s: wants %s, but is given '%s'", path, wants,
-                given);
-    return FALSE;
-}
-
-static gboolean
-read_host(Address *address, const char *path, const char *host, GError **error)
-{
-    address->in.sin_family = AF_INET;
-    address->in6.sin6_family = AF_INET6;
-    address->is_6 = host[0] == '[';
-    g_autofree char *bare = g_strdup(host + address->is_6);
-    const gsize n = strlen(bare);
-    if (address->is_6 && n > 0 && bare[n - 1] == ']')
-        bare[n - 1] = '\0';
-    if (address->is_6 ? inet_pton(AF_INET6, bare, &address->in6.sin6_addr) != 1
-                      : inet_pton(AF_INET, bare, &address->in.sin_addr) != 1)
-        return fail(path, error, "an address as 10.0.0.1 or [fd00::1]", host);
-    address->is_group = address->is_6 ? IN6_IS_ADDR_MULTICAST(&address->in6.sin6_addr)
-                                      : IN_MULTICAST(ntohl(address->in.sin_addr.s_addr));
-    return TRUE;
-}
-
-static gboolean
-read_port(Address *address, const char *path, const char *text, GError **error)
-{
-    guint64 port;
-    if (!g_ascii_string_to_unsigned(text, 10, 1, G_MAXUINT16, &port, NULL))
-        return fail(path, error, "a port from 1 to 65535", text);
-    address->in.sin_port = address->in6.sin6_port = htons((guint16)port);
-    return TRUE;
-}
-
-/* The interface that receives a group, by its name or an IPv4 address of it; or the one of an IPv6
- * address that is known on one link alone. */
-static gboolean
-read_interface(Address *address, const char *path, const char *name, GError **error)
-{
-    const gboolean is_link = address->is_6 && IN6_IS_ADDR_LINKLOCAL(&address->in6.sin6_addr);
-    if (!address->is_group && !is_link)
-        return fail(path, error, "an interface only for a group of multicast", name);
-    if (!address->is_6 && inet_pton(AF_INET, name, &address->local) == 1)
-        return TRUE;
-    address->interface = if_nametoindex(name);
-    address->in6.sin6_scope_id = address->interface;
-    return address->interface > 0 ||
-           fail(path, error, "the name of an interface of this machine", name);
-}
-
-/* An IPv6 address of one link alone is not known without the link. */
-static gboolean
-check_link(const Address *address, const char *path, GError **error)
-{
-    const struct in6_addr *host = &address->in6.sin6_addr;
-    const gboolean is_of_link =
-        address->is_6 && (IN6_IS_ADDR_LINKLOCAL(host) || IN6_IS_ADDR_MC_LINKLOCAL(host));
-    return !is_of_link ||
-           fail(path, error, "its interface behind it, as in ADDRESS:PORT@eth0", path);
-}
-
-static gboolean
-read_address(Address *address, const char *path, GError **error)
-{
-    g_autofree char *text = g_strdup(path + strlen(ct_receiver_udp.prefix));
-    char *at = strrchr(text, '@');
-    if (at)
-        *at++ = '\0';
-    char *colon = strrchr(text, ':');
-    if (!colon || (text[0] == '[' && colon[-1] != ']'))
-        return fail(path, error, "udp://ADDRESS:PORT", path);
-    *colon++ = '\0';
-    return read_host(address, path, text, error) && read_port(address, path, colon, error) &&
-           (at ? read_interface(address, path, at, error) : check_link(address, path, error));
-}
-
 /* ---- sockets ---- */
 
 static gboolean
-join(int fd, const Address *address, const char *path, GError **error)
+join(int fd, const CtAddress *address, const char *path, GError **error)
 {
     const struct ip_mreqn group = {.imr_multiaddr = address->in.sin_addr,
                                    .imr_address = address->local,
@@ -130,7 +39,7 @@ join(int fd, const Address *address, const char *path, GError **error)
 /* Several programs may receive a group, each all its datagrams; and each only the groups that it
  * has joined. Other addresses have one receiver. */
 static void
-share(int fd, const Address *address)
+share(int fd, const CtAddress *address)
 {
     const int on = 1, off = 0;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -150,11 +59,10 @@ widen(int fd)
 }
 
 static gboolean
-bind_socket(int fd, const Address *address, const char *path, GError **error)
+bind_socket(int fd, const CtAddress *address, const char *path, GError **error)
 {
-    const struct sockaddr *to = address->is_6 ? (const struct sockaddr *)&address->in6
-                                              : (const struct sockaddr *)&address->in;
-    const socklen_t length = address->is_6 ? sizeof address->in6 : sizeof address->in;
+    socklen_t length;
+    const struct sockaddr *to = ct_address_socket(address, &length);
     if (address->is_group)
         share(fd, address);
     widen(fd);
@@ -174,8 +82,8 @@ close_socket(CtReceiver *receiver)
 static CtReceiver *
 open_socket(const char *path, GError **error)
 {
-    Address address = {0};
-    if (!read_address(&address, path, error))
+    CtAddress address = {0};
+    if (!ct_address_read(&address, ct_receiver_udp.prefix, path, error))
         return NULL;
     Socket *self = g_new0(Socket, 1);
     CtReceiver *receiver = &self->receiver;
