@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiving datagrams by a socket: udp://ADDRESS:PORT, and udp://GROUP:PORT@INTERFACE. */
 #define _GNU_SOURCE /* recvmmsg, ip_mreqn */
-#include "address.h"
+#include "receiver-udp.h"
+
 #include "cornerturn/packets.h"
-#include "receiver.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -79,24 +79,30 @@ close_socket(CtReceiver *receiver)
     g_free(receiver);
 }
 
-static CtReceiver *
-open_socket(const char *path, GError **error)
+CtReceiver *
+ct_receiver_udp_new(const CtAddress *address, const char *path, GError **error)
 {
-    CtAddress address = {0};
-    if (!ct_address_read(&address, ct_receiver_udp.prefix, path, error))
-        return NULL;
     Socket *self = g_new0(Socket, 1);
     CtReceiver *receiver = &self->receiver;
     receiver->kind = &ct_receiver_udp;
     receiver->path = g_strdup(path);
     receiver->fd =
-        socket(address.is_6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        socket(address->is_6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (receiver->fd < 0)
         ct_file_error(error, path, "can't be received from");
-    if (receiver->fd >= 0 && bind_socket(receiver->fd, &address, path, error))
+    if (receiver->fd >= 0 && bind_socket(receiver->fd, address, path, error))
         return receiver;
     close_socket(receiver);
     return NULL;
+}
+
+static CtReceiver *
+open_socket(const char *path, GError **error)
+{
+    CtAddress address = {0};
+    return ct_address_read(&address, ct_receiver_udp.prefix, path, error)
+               ? ct_receiver_udp_new(&address, path, error)
+               : NULL;
 }
 
 static int

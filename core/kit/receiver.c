@@ -2,7 +2,7 @@
 /* The ways to receive datagrams. */
 #include "receiver.h"
 
-static const CtReceiverKind *const kinds[] = {&ct_receiver_udp};
+static const CtReceiverKind *const kinds[] = {&ct_receiver_udp, &ct_receiver_xdp};
 
 static const CtReceiverKind *
 find_kind(const char *path)

@@ -34,6 +34,7 @@ struct CtReceiverKind {
 };
 
 extern const CtReceiverKind ct_receiver_udp;
+extern const CtReceiverKind ct_receiver_xdp;
 
 /* Whether a path names an address of the network. */
 gboolean ct_receiver_is(const char *path);
