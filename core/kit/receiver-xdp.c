@@ -9,7 +9,6 @@
 #include "receiver-udp.h"
 #include "xdp-socket.h"
 
-#include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -137,17 +136,6 @@ open_both(const char *path, GError **error)
     return NULL;
 }
 
-/* An interface that is removed leaves an error in its sockets. */
-static gboolean
-check_interface(const Xdp *self, GError **error)
-{
-    int failure = 0;
-    socklen_t n = sizeof failure;
-    getsockopt(ct_xdp_socket_fd(self->socket), SOL_SOCKET, SO_ERROR, &failure, &n);
-    errno = failure;
-    return failure == 0 || ct_file_error(error, self->receiver.path, "can't be received from");
-}
-
 /* After a call that may have left some, the other socket is the first one. */
 static int
 receive(CtReceiver *receiver, CtDatagram *datagrams, guint n, GError **error)
@@ -163,7 +151,14 @@ receive(CtReceiver *receiver, CtDatagram *datagrams, guint n, GError **error)
         given += (guint)more;
     }
     self->first ^= given == n;
-    return given > 0 || check_interface(self, error) ? (int)given : -1;
+    return (int)given;
+}
+
+static guint64
+count_lost(CtReceiver *receiver)
+{
+    const Xdp *self = (const Xdp *)receiver;
+    return ct_xdp_socket_lost(self->socket) + ct_receiver_lost(self->rest);
 }
 
 const CtReceiverKind ct_receiver_xdp = {
@@ -171,4 +166,5 @@ const CtReceiverKind ct_receiver_xdp = {
     .open = open_both,
     .receive = receive,
     .close = close_both,
+    .lost = count_lost,
 };

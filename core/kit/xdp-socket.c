@@ -350,6 +350,15 @@ ct_xdp_socket_receive(CtXdpSocket *socket, CtDatagram *datagrams, guint n)
     return given;
 }
 
+guint64
+ct_xdp_socket_lost(const CtXdpSocket *socket)
+{
+    struct xdp_statistics counts = {0};
+    socklen_t n = sizeof counts;
+    getsockopt(ct_xdp_socket_fd(socket), SOL_XDP, XDP_STATISTICS, &counts, &n);
+    return counts.rx_dropped + counts.rx_ring_full;
+}
+
 /* Its buffers are for the other sockets of the queue again. */
 static void
 empty(CtXdpSocket *self)

@@ -13,7 +13,10 @@ typedef struct CtXdpSocket CtXdpSocket;
 CtXdpSocket *ct_xdp_socket_new(const CtAddress *address, guint queue, const char *path,
                                GError **error);
 void ct_xdp_socket_free(CtXdpSocket *socket);
-/* For poll(2): readable when datagrams are there, or the interface is gone. */
+/* For poll(2): readable when datagrams are there. */
 int ct_xdp_socket_fd(const CtXdpSocket *socket);
 /* Receives up to n datagrams, without waiting and without a call of the kernel. */
 guint ct_xdp_socket_receive(CtXdpSocket *socket, CtDatagram *datagrams, guint n);
+/* The datagrams that were lost because no buffer was free, or because those that the socket may have
+ * were full; also while another thread receives. */
+guint64 ct_xdp_socket_lost(const CtXdpSocket *socket);
