@@ -213,18 +213,18 @@ class Received(Wire):
     def test_as_by_others(self):
         """A stream with lost, late, doubled and alien packets is the same as by UDP, and as of a file."""
         log = network.Log(self.random, [5000], 3500, True)
-        found = {path: self.receive(path, log, 2700, window="10 ms")
+        found = {path: self.receive(path, log, 3200, window="10 ms")
                  for path in (f"xdp://{HERE}:5000@here", f"udp://{HERE}:5000")}
         by_xdp, by_udp = found.values()
-        np.testing.assert_array_equal(by_xdp[0], log.wanted(2700))
-        np.testing.assert_array_equal(by_udp[0], log.wanted(2700))
+        np.testing.assert_array_equal(by_xdp[0], log.wanted(3200))
+        np.testing.assert_array_equal(by_udp[0], log.wanted(3200))
         self.assertEqual(by_xdp[1], by_udp[1])
         for name in "late", "duplicate", "stray", "corrupt", "truncated", "reordered", "flagged", "missing":
             self.assertGreater(by_xdp[1][name], 0, name)
         self.assertEqual(by_xdp[2], 0)
-        self.assertGreater(by_udp[2], 2700)
+        self.assertGreater(by_udp[2], 3200)
         (self.folder / "file").write_bytes(b"".join(
-            log.packet(0, i) for i in range(2700) if log.valid[0, i] or i in (0, 2699)))
+            log.packet(0, i) for i in range(3200) if log.valid[0, i] or i in (0, 3199)))
         self.end(self.launch(self.stages(["file"], {"path": "file.npy"})))
         np.testing.assert_array_equal(np.load(self.folder / "file.npy"), by_xdp[0])
 
