@@ -17,6 +17,6 @@ void ct_xdp_socket_free(CtXdpSocket *socket);
 int ct_xdp_socket_fd(const CtXdpSocket *socket);
 /* Receives up to n datagrams, without waiting and without a call of the kernel. */
 guint ct_xdp_socket_receive(CtXdpSocket *socket, CtDatagram *datagrams, guint n);
-/* The datagrams that were lost because no buffer was free, or because those that the socket may have
- * were full; also while another thread receives. */
+/* The datagrams that were lost because no buffer was free, or because those that the socket may
+ * have were full; also while another thread receives. */
 guint64 ct_xdp_socket_lost(const CtXdpSocket *socket);

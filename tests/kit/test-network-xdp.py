@@ -461,6 +461,15 @@ class Errors(Wire):
                 self.assertIn("wants the privileges CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, but the process lacks "
                               "some of them", self.refuse([f"xdp://{HERE}:5000@here"], self.drop(*names)))
 
+    def test_enough_privileges(self):
+        """With those that the message names, all but the address is right."""
+        def before():
+            for number in range(41):
+                if number not in (CAPABILITIES[name] for name in ("CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_BPF",
+                                                                  "CAP_IPC_LOCK")):
+                    call("prctl", PR_CAPBSET_DROP, number, 0, 0, 0)
+        self.assertIn("Cannot assign requested address", self.refuse([f"xdp://{THERE}:5000@here"], before))
+
     def test_locked_memory(self):
         def before():
             self.drop("CAP_IPC_LOCK")()
