@@ -44,6 +44,15 @@ read_port(CtAddress *address, const char *path, const char *text, GError **error
     return TRUE;
 }
 
+static gboolean
+find_interface(CtAddress *address, const char *path, const char *name, GError **error)
+{
+    address->interface = if_nametoindex(name);
+    address->in6.sin6_scope_id = address->interface;
+    return address->interface > 0 ||
+           fail(path, error, "the name of an interface of this machine", name);
+}
+
 /* The interface that receives a group, by its name or an IPv4 address of it; or the one of an IPv6
  * address that is known on one link alone. */
 static gboolean
@@ -54,10 +63,7 @@ read_interface(CtAddress *address, const char *path, const char *name, GError **
         return fail(path, error, "an interface only for a group of multicast", name);
     if (!address->is_6 && inet_pton(AF_INET, name, &address->local) == 1)
         return TRUE;
-    address->interface = if_nametoindex(name);
-    address->in6.sin6_scope_id = address->interface;
-    return address->interface > 0 ||
-           fail(path, error, "the name of an interface of this machine", name);
+    return find_interface(address, path, name, error);
 }
 
 /* An IPv6 address of one link alone is not known without the link. */
@@ -71,21 +77,44 @@ check_link(const CtAddress *address, const char *path, GError **error)
            fail(path, error, "its interface behind it, as in ADDRESS:PORT@eth0", path);
 }
 
+/* Cuts ADDRESS:PORT@INTERFACE into its parts; an interface that lacks is NULL. */
+static gboolean
+split(char *text, char **port, char **interface)
+{
+    *interface = strrchr(text, '@');
+    if (*interface)
+        *(*interface)++ = '\0';
+    *port = strrchr(text, ':');
+    if (!*port || (text[0] == '[' && (*port)[-1] != ']'))
+        return FALSE;
+    *(*port)++ = '\0';
+    return TRUE;
+}
+
 gboolean
 ct_address_read(CtAddress *address, const char *prefix, const char *path, GError **error)
 {
     g_autofree char *text = g_strdup(path + strlen(prefix));
-    char *at = strrchr(text, '@');
-    if (at)
-        *at++ = '\0';
-    char *colon = strrchr(text, ':');
-    if (!colon || (text[0] == '[' && colon[-1] != ']')) {
+    char *port, *at;
+    if (!split(text, &port, &at)) {
         g_autofree char *wants = g_strconcat(prefix, "ADDRESS:PORT", NULL);
         return fail(path, error, wants, path);
     }
-    *colon++ = '\0';
-    return read_host(address, path, text, error) && read_port(address, path, colon, error) &&
+    return read_host(address, path, text, error) && read_port(address, path, port, error) &&
            (at ? read_interface(address, path, at, error) : check_link(address, path, error));
+}
+
+gboolean
+ct_address_read_at(CtAddress *address, const char *prefix, const char *path, GError **error)
+{
+    g_autofree char *text = g_strdup(path + strlen(prefix));
+    char *port, *at;
+    if (!split(text, &port, &at) || !at) {
+        g_autofree char *wants = g_strconcat(prefix, "ADDRESS:PORT@INTERFACE", NULL);
+        return fail(path, error, wants, path);
+    }
+    return read_host(address, path, text, error) && read_port(address, path, port, error) &&
+           find_interface(address, path, at, error);
 }
 
 const struct sockaddr *

@@ -17,5 +17,8 @@ typedef struct {
 
 /* Reads the address behind the prefix ("udp://") of a path, into one that is all 0. */
 gboolean ct_address_read(CtAddress *address, const char *prefix, const char *path, GError **error);
+/* The same, of any address with its interface by name: ADDRESS:PORT@INTERFACE. */
+gboolean ct_address_read_at(CtAddress *address, const char *prefix, const char *path,
+                            GError **error);
 /* What bind(2) and connect(2) want; sets *length. */
 const struct sockaddr *ct_address_socket(const CtAddress *address, socklen_t *length);

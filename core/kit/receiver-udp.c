@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiving datagrams by a socket: udp://ADDRESS:PORT, and udp://GROUP:PORT@INTERFACE. */
 #define _GNU_SOURCE /* recvmmsg, ip_mreqn */
-#include "address.h"
+#include "receiver-udp.h"
+
 #include "cornerturn/packets.h"
-#include "receiver.h"
 
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -18,6 +19,8 @@ typedef struct {
     CtReceiver receiver; /* the first member: the same address */
     struct mmsghdr messages[CT_RECEIVER_BATCH];
     struct iovec pieces[CT_RECEIVER_BATCH];
+    guint32 drops; /* that the kernel has counted, modulo 2³² */
+    guint64 lost;  /* all of them */
 } Socket;
 
 /* ---- sockets ---- */
@@ -79,24 +82,30 @@ close_socket(CtReceiver *receiver)
     g_free(receiver);
 }
 
-static CtReceiver *
-open_socket(const char *path, GError **error)
+CtReceiver *
+ct_receiver_udp_new(const CtAddress *address, const char *path, GError **error)
 {
-    CtAddress address = {0};
-    if (!ct_address_read(&address, ct_receiver_udp.prefix, path, error))
-        return NULL;
     Socket *self = g_new0(Socket, 1);
     CtReceiver *receiver = &self->receiver;
     receiver->kind = &ct_receiver_udp;
     receiver->path = g_strdup(path);
     receiver->fd =
-        socket(address.is_6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        socket(address->is_6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (receiver->fd < 0)
         ct_file_error(error, path, "can't be received from");
-    if (receiver->fd >= 0 && bind_socket(receiver->fd, &address, path, error))
+    if (receiver->fd >= 0 && bind_socket(receiver->fd, address, path, error))
         return receiver;
     close_socket(receiver);
     return NULL;
+}
+
+static CtReceiver *
+open_socket(const char *path, GError **error)
+{
+    CtAddress address = {0};
+    return ct_address_read(&address, ct_receiver_udp.prefix, path, error)
+               ? ct_receiver_udp_new(&address, path, error)
+               : NULL;
 }
 
 static int
@@ -118,9 +127,25 @@ receive(CtReceiver *receiver, CtDatagram *datagrams, guint n, GError **error)
     return given;
 }
 
+/* The kernel drops what comes while the socket's memory is full, and counts it. */
+static guint64
+count_lost(CtReceiver *receiver)
+{
+    Socket *self = (Socket *)receiver;
+    guint32 facts[SK_MEMINFO_VARS];
+    socklen_t n = sizeof facts;
+    if (getsockopt(receiver->fd, SOL_SOCKET, SO_MEMINFO, facts, &n) != 0 ||
+        n <= SK_MEMINFO_DROPS * sizeof *facts)
+        return self->lost;
+    self->lost += facts[SK_MEMINFO_DROPS] - self->drops;
+    self->drops = facts[SK_MEMINFO_DROPS];
+    return self->lost;
+}
+
 const CtReceiverKind ct_receiver_udp = {
     .prefix = "udp://",
     .open = open_socket,
     .receive = receive,
     .close = close_socket,
+    .lost = count_lost,
 };

@@ -2,7 +2,7 @@
 /* The ways to receive datagrams. */
 #include "receiver.h"
 
-static const CtReceiverKind *const kinds[] = {&ct_receiver_udp};
+static const CtReceiverKind *const kinds[] = {&ct_receiver_udp, &ct_receiver_xdp};
 
 static const CtReceiverKind *
 find_kind(const char *path)
@@ -30,4 +30,10 @@ ct_receiver_close(CtReceiver *receiver)
 {
     if (receiver)
         receiver->kind->close(receiver);
+}
+
+guint64
+ct_receiver_lost(CtReceiver *receiver)
+{
+    return receiver->kind->lost ? receiver->kind->lost(receiver) : 0;
 }
