@@ -12,7 +12,7 @@ typedef struct {
     const CtFormKernel *kernel; /* on a device, of any instruction set; NULL: CT_FORM_CONVERT */
     CtType second;              /* of the second input; CT_TYPE_NONE: there is none */
     gint group_in, group_out;   /* axes of the layouts; −1: none */
-    CtJoin join;                /* of the inputs, if the kernel is one */
+    CtJoin join;                /* of the inputs, in a variant of a join */
 } CtFormState;
 
 static inline gboolean

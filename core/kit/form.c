@@ -120,6 +120,7 @@ ct_form_choice_clear(CtFormChoice *choice)
 {
     g_clear_pointer(&choice->table.data, g_free);
     g_clear_pointer(&choice->too_large, g_free);
+    ct_join_mask_clear(&choice->mask);
 }
 
 gboolean
@@ -349,13 +350,17 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_it
     CtFormChoice *choice = &self->choice;
     self->form = prepare->variant->form;
     self->group_in = self->group_out = -1;
-    if (prepare->n_inputs > 1)
+    if (prepare->n_inputs > 1 && prepare->inputs[1].stream->type != CT_TYPE_NONE)
         self->second = ct_layout_type(&prepare->inputs[1].layout);
     ct_boxes_init(&self->boxes, in, out, n_items);
     if (!ct_form_choose(self->form, &prepare->nodes[0], choice, error) ||
         !ct_form_check(self->form, choice, error))
         return FALSE;
-    if (!choice->kernel && kinds == CT_FORM_MAPS)
+    if (kinds == CT_FORM_JOINS) {
+        ct_join_init(&self->join, prepare, 0, NULL);
+        self->join.mask = &choice->mask;
+    }
+    if (!choice->kernel && (kinds == CT_FORM_MAPS || self->join.n_inputs == 1))
         return TRUE;
     /* A fold behind maps, which are in its kernel, gets what these make. */
     const CtType read = self->boxes.in_type;
@@ -370,8 +375,6 @@ ct_form_init(CtFormState *self, const CtPrepare *prepare, CtIsa isa, gint64 n_it
         return FALSE;
     if (self->kernel->kind == CT_FORM_GROUP && !init_group(self, in, out, error))
         return FALSE;
-    if (ct_form_is_join(self))
-        ct_join_init(&self->join, prepare, 0, NULL);
     return check_marks(self, prepare, error) && check_counters(self, prepare, error);
 }
 

@@ -99,8 +99,9 @@ check_axis(const CtNode *node, const CtAxis *axis, GError **error)
     return TRUE;
 }
 
-gboolean
-ct_join_infer(CtNode *node, GError **error)
+/* Whether w fits x. */
+static gboolean
+check_second(const CtNode *node, GError **error)
 {
     const CtStream *x = &node->inputs[0], *w = &node->inputs[1];
     if (!ct_join_check_clock(node, 1, FALSE, error))
@@ -113,7 +114,15 @@ ct_join_infer(CtNode *node, GError **error)
     for (guint k = 0; k < w->n_axes; k++)
         if (!check_axis(node, &w->axes[k], error))
             return FALSE;
-    ct_stream_copy(&node->outputs[0], x);
+    return TRUE;
+}
+
+gboolean
+ct_join_infer(CtNode *node, GError **error)
+{
+    if (node->inputs[1].type != CT_TYPE_NONE && !check_second(node, error))
+        return FALSE;
+    ct_stream_copy(&node->outputs[0], &node->inputs[0]);
     ct_join_add_losses(node);
     node->footprint.kind = CT_FOOTPRINT_OWN;
     return TRUE;
@@ -154,13 +163,23 @@ input_init(CtJoinInput *input, const CtBinding *binding, const CtBinding *output
 }
 
 void
+ct_join_mask_clear(CtFormMask *mask)
+{
+    g_clear_pointer(&mask->lanes, g_free);
+    g_clear_pointer(&mask->times, g_free);
+}
+
+void
 ct_join_init(CtJoin *join, const CtPrepare *prepare, gint lead, const char *axis)
 {
     const CtBinding *output = &prepare->outputs[0];
     gint64 offset = 0;
+    guint n = 0;
+    while (n < prepare->n_inputs && prepare->inputs[n].stream->type != CT_TYPE_NONE)
+        n++;
     *join = (CtJoin){
-        .n_inputs = prepare->n_inputs,
-        .inputs = g_new0(CtJoinInput, prepare->n_inputs),
+        .n_inputs = n,
+        .inputs = g_new0(CtJoinInput, n),
         .lead = lead,
         .tick = output->stream->start,
         .ticks = output->stream->ticks_per_sample,
@@ -294,6 +313,32 @@ merge_input(const CtJoin *join, guint i, const CtArrival *arrival, CtDeparture *
     output->invalid = TRUE;
 }
 
+/* Makes samples `begin` … `end` − 1 of a lane invalid. */
+static void
+invalidate(CtDeparture *output, gint64 lane, gint64 begin, gint64 end)
+{
+    if (begin >= end)
+        return;
+    memset(output->validity + lane * output->validity_stride + begin, 0, (gsize)(end - begin));
+    output->invalid = TRUE;
+}
+
+static void
+apply_mask(const CtJoin *join, CtDeparture *output)
+{
+    const CtFormMask *mask = join->mask;
+    const gint64 n = output->produced;
+    for (gint64 lane = 0; mask->lanes && lane < mask->n_lanes; lane++)
+        if (mask->lanes[lane])
+            invalidate(output, lane, 0, n);
+    for (guint i = 0; i < mask->n_times; i++) {
+        const gint64 begin = steps_below(output->start - mask->times[i][0], join->ticks);
+        const gint64 end = steps_below(output->start - mask->times[i][1], join->ticks);
+        for (gint64 lane = 0; lane < mask->n_lanes; lane++)
+            invalidate(output, lane, begin, MIN(end, n));
+    }
+}
+
 gboolean
 ct_join_advance(CtJoin *join, CtAdvance *advance, G_GNUC_UNUSED GError **error)
 {
@@ -321,6 +366,8 @@ ct_join_advance(CtJoin *join, CtAdvance *advance, G_GNUC_UNUSED GError **error)
         if (n > 0)
             merge_input(join, i, input, output);
     }
+    if (join->mask)
+        apply_mask(join, output);
     join->tick = end;
     const CtArrival *lead = has_lead ? &advance->inputs[join->lead] : NULL;
     advance->ended = has_lead && lead->ended && lead->consumed == lead->block.n_samples;

@@ -101,7 +101,7 @@ ct_plan_is_marking(const CtPlanNode *node)
 {
     for (guint k = 0; k < node->n_nodes; k++) {
         const CtPort *ports = node->nodes[k].stage->outputs;
-        for (; ports && ports->name; ports++)
+        for (; ports && ports->name && !node->nodes[k].footprint.is_unmarked; ports++)
             if (ports->flags & CT_PORT_MARKED)
                 return TRUE;
     }

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stage select: elements of axes, and a part of the time. */
+#include <cornerturn/kit/named.h>
 #include <cornerturn/kit/pick.h>
 #include <cornerturn/text.h>
 #include <math.h>
 #include <string.h>
 
-#define ELEMENTS(axis_)                                                                            \
-    {                                                                                              \
-        axis_, CT_PARAM_STRING, CT_PARAM_LIST,                                                     \
-            .help = "elements of the axis " axis_ ": indices, ranges and labels"                   \
-    }
 static const char *const axes[] = {"subband", "channel", "beam",  "baseline",
                                    "station", "pol",     "stokes"};
 static const CtParam params[] = {
-    ELEMENTS("subband"),
-    ELEMENTS("channel"),
-    ELEMENTS("beam"),
-    ELEMENTS("baseline"),
-    ELEMENTS("station"),
-    ELEMENTS("pol"),
-    ELEMENTS("stokes"),
+    CT_PARAM_ELEMENTS("subband"),
+    CT_PARAM_ELEMENTS("channel"),
+    CT_PARAM_ELEMENTS("beam"),
+    CT_PARAM_ELEMENTS("baseline"),
+    CT_PARAM_ELEMENTS("station"),
+    CT_PARAM_ELEMENTS("pol"),
+    CT_PARAM_ELEMENTS("stokes"),
     {"axis", CT_PARAM_AXIS, .help = "an axis of another name, of which 'elements' are picked"},
     {"elements", CT_PARAM_STRING, CT_PARAM_LIST, .help = "elements of 'axis': see 'channel'"},
     {"frequency", CT_PARAM_QUANTITY, CT_PARAM_LIST, "Hz",
@@ -41,79 +37,6 @@ typedef struct {
     const CtAxis *axis;
     GArray *indices; /* gint64 */
 } Elements;
-
-/* Appends baselines by the names of both stations, or of one of them. */
-static gboolean
-add_pairs(Elements *elements, const char *text)
-{
-    const CtLabels *labels = elements->axis->labels;
-    g_auto(GStrv) names = g_strsplit_set(text, " \t", -1);
-    const guint before = elements->indices->len, n_names = g_strv_length(names);
-    for (gint64 i = 0; n_names >= 1 && n_names <= 2 && i < elements->axis->length; i++) {
-        const char *first = ct_labels_name(labels, (gsize)i, 0);
-        const char *second = ct_labels_name(labels, (gsize)i, 1);
-        const gboolean has = n_names == 1
-                                 ? !strcmp(first, text) || !strcmp(second, text)
-                                 : (!strcmp(first, names[0]) && !strcmp(second, names[1])) ||
-                                       (!strcmp(first, names[1]) && !strcmp(second, names[0]));
-        if (has)
-            g_array_append_val(elements->indices, i);
-    }
-    return elements->indices->len > before;
-}
-
-static gboolean
-add_label(Elements *elements, const char *text)
-{
-    CtLabels *labels = elements->axis->labels;
-    if (!labels)
-        return FALSE;
-    if (ct_labels_are_pairs(labels))
-        return add_pairs(elements, text);
-    const gint64 i = ct_labels_find(labels, text);
-    if (i >= 0)
-        g_array_append_val(elements->indices, i);
-    return i >= 0;
-}
-
-/* "; did you mean 'CS002'?", or the labels that there are; to be freed. */
-static char *
-remark(const Elements *elements, const char *text)
-{
-    const CtLabels *labels = elements->axis->labels;
-    if (!labels)
-        return g_strdup(", and its elements have no labels");
-    const CtLabels *named = ct_labels_names(labels);
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    for (gsize i = 0; i < ct_labels_count(named); i++)
-        g_ptr_array_add(names, (gpointer)ct_labels_name(named, i, 0));
-    return ct_suggest_remark(text, (const char *const *)names->pdata, names->len, "the labels are");
-}
-
-/* Appends the elements of "7", "0..15" or a label. */
-static gboolean
-add_text(Elements *elements, const char *text, GError **error)
-{
-    const CtAxis *axis = elements->axis;
-    gint64 first, last;
-    if (!ct_range_parse(text, &first, &last)) {
-        if (add_label(elements, text))
-            return TRUE;
-        g_autofree char *labels = remark(elements, text);
-        return ct_params_error(elements->params, elements->param, error,
-                               "wants indices, ranges as 0..15, or labels of the axis '%s', but is "
-                               "given '%s'%s",
-                               axis->name, text, labels);
-    }
-    if (last >= axis->length)
-        return ct_params_error(elements->params, elements->param, error,
-                               "wants indices below the length of the axis '%s', %" G_GINT64_FORMAT
-                               ", but is given '%s'",
-                               axis->name, axis->length, text);
-    for (gint64 i = first; i <= last; i++)
-        g_array_append_val(elements->indices, i);
-    return TRUE;
-}
 
 /* Adds the axis of those elements, each of which may be picked once. */
 static gboolean
@@ -154,30 +77,12 @@ pick_elements(const CtNode *node, CtPick *pick, const char *name, const char *pa
                                name, given);
     }
     g_autoptr(GArray) indices = g_array_new(FALSE, FALSE, sizeof(gint64));
-    Elements elements = {node->params, param, &in->axes[place], indices};
-    const guint n = ct_params_count(node->params, param);
-    for (guint i = 0; i < n; i++)
-        if (!add_text(&elements, ct_params_string_at(node->params, param, i), error))
-            return FALSE;
-    if (n == 0)
-        return ct_params_error(node->params, param, error, "wants at least one element");
-    return add_axis(&elements, pick, error);
+    const Elements elements = {node->params, param, &in->axes[place], indices};
+    return ct_named_elements(node->params, param, elements.axis, indices, error) &&
+           add_axis(&elements, pick, error);
 }
 
 /* ---- frequencies ---- */
-
-/* The axis of frequencies: channel, or subband; −1: there is none. */
-static gint
-frequency_axis(const CtStream *stream)
-{
-    static const char *const names[] = {"channel", "subband"};
-    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-        const gint place = ct_stream_axis(stream, names[i]);
-        if (place >= 0 && g_strcmp0(stream->axes[place].coordinate.unit, "Hz") == 0)
-            return place;
-    }
-    return -1;
-}
 
 static gboolean
 pick_frequencies(const CtNode *node, CtPick *pick, GError **error)
@@ -198,7 +103,7 @@ pick_frequencies(const CtNode *node, CtPick *pick, GError **error)
             "wants the lowest frequency before the highest, but is given %.15g Hz "
             "before %.15g Hz",
             lowest, highest);
-    const gint place = frequency_axis(in);
+    const gint place = ct_named_frequencies(in);
     if (place < 0)
         return ct_params_error(given, "frequency", error,
                                "wants a stream whose channels or subbands have frequencies");
@@ -227,17 +132,6 @@ pick_frequencies(const CtNode *node, CtPick *pick, GError **error)
 
 /* ---- time ---- */
 
-/* The first tick that is not before `seconds` after the start of the stream. */
-static gint64
-tick_of(const CtStream *in, gdouble seconds)
-{
-    const gdouble ticks = seconds * (gdouble)in->rate_num / (gdouble)in->rate_den;
-    const gdouble near = round(ticks);
-    /* What is meant to be whole is not always so in double precision. */
-    const gdouble whole = fabs(ticks - near) <= 1e-15 * fabs(ticks) + 1e-9 ? near : ceil(ticks);
-    return in->start + (gint64)CLAMP(whole, -0x1p61, 0x1p61);
-}
-
 /* Reads item `i` of the parameter. */
 static gboolean
 read_tick(const CtNode *node, const char *param, guint i, gint64 *tick, GError **error)
@@ -251,7 +145,7 @@ read_tick(const CtNode *node, const char *param, guint i, gint64 *tick, GError *
         return TRUE;
     }
     if (strcmp(param, "time") == 0) {
-        *tick = tick_of(in, ct_params_real_at(node->params, param, i));
+        *tick = ct_named_tick(in, ct_params_real_at(node->params, param, i));
         return TRUE;
     }
     if (!ct_utc_parse(ct_params_string_at(node->params, param, i), &seconds, &why))

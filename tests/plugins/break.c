@@ -171,7 +171,7 @@ break_footprint(CtNode *node)
     else if (does(node->params, "infer: needs too much"))
         node->footprint.needs = 2;
     else if (does(node->params, "infer: newer footprint"))
-        node->footprint.reserved[1] = 1;
+        node->footprint.reserved[0] = 1;
     else if (does(node->params, "infer: other graph"))
         node->graph = NULL;
     else if (does(node->params, "infer: own footprint"))

@@ -140,7 +140,9 @@ typedef struct {
     gint64 needs;   /* how many samples of the window an output sample is really made of, at most in
                        any lane, if each lane has its own (delays); 0: all. Used for predictions */
     gboolean moves; /* with `needs`: which samples these are changes along the stream */
-    guint64 reserved[2]; /* 0 */
+    guint64 is_unmarked; /* 1: work of this node marks no samples, though an output of its stage has
+                            CT_PORT_MARKED; readers need not wait for marks. Else 0 */
+    guint64 reserved[1]; /* 0 */
 } CtFootprint;
 
 /* The keys of the graph beside its nodes. */

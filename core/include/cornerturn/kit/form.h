@@ -106,6 +106,16 @@ typedef struct {
     guint64 reserved[2]; /* 0 */
 } CtFormTable;
 
+/* Samples of the output of a join (<cornerturn/kit/join.h>) that are invalid whatever its inputs
+ * hold: those of some lanes, and of all lanes at some times. */
+typedef struct {
+    gint64 n_lanes;
+    guint8 *lanes; /* [lane of the output] 1: invalid; allocated with GLib; NULL: none */
+    guint n_times;
+    gint64 (*times)[2]; /* [n_times] ticks, from the first on and before the second; allocated with
+                           GLib; NULL: none */
+} CtFormMask;
+
 typedef union {
     guint8 bytes[CT_FORM_SETTINGS];
     gdouble alignment;
@@ -119,7 +129,8 @@ typedef struct {
     CtFormTable table;
     const char *group_in, *group_out; /* axes, with CT_FORM_GROUP */
     gpointer too_large;               /* set by ct_form_kernel: settings that the kit refuses */
-    guint64 reserved[7];              /* 0 */
+    CtFormMask mask;                  /* of a join; the kit frees what it has */
+    guint64 reserved[3];              /* 0 */
 } CtFormChoice;
 
 /* Chooses a kernel; returns its settings, cleared, to be filled in: CT_FORM_SETTINGS bytes at most.

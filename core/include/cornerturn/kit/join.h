@@ -6,7 +6,11 @@
  * For each of its samples, w is the sample that lasts at the tick of x: that holds from its own
  * tick until the next sample. So w may have longer samples than x, of any number of ticks; shorter
  * ones are refused. w may lack axes of x: one value holds along them. Where w has no sample, before
- * it begins or after it has ended, y is invalid, as it is where x or w is.
+ * it begins or after it has ended, y is invalid, as it is where x or w is, and where the mask of
+ * the form's choice says so (CtFormMask).
+ *
+ * w may be a port with CT_PORT_OPTIONAL. If it is not connected, the form chooses no kernel, and y
+ * is x.
  *
  *     static const CtForm form = CT_KERNEL_FORM("flag", "flag", .set = set);
  *
@@ -41,21 +45,26 @@ typedef struct {
     gint time, axis;           /* in the output's layout; axis −1: none is joined */
     gint64 lanes[CT_MAX_AXES]; /* [axis of the output's layout] the step of the lane along it */
     gint64 n_items;            /* into which a firing is divided */
-    guint64 reserved[4];       /* 0 */
+    const CtFormMask *mask;    /* set by the stage after ct_join_init, and kept by it; NULL: none */
+    guint64 reserved[3];       /* 0 */
 } CtJoin;
 
-/* Sets up the join of all inputs into the first output, with the `lead` above. `axis`: the inputs
- * are parts of the output along this axis, or have one index of it each; NULL: every input
- * concerns all of the output. The streams must have passed the checks below. */
+/* Frees what a mask has. */
+CT_EXPORT void ct_join_mask_clear(CtFormMask *mask);
+
+/* Sets up the join of all inputs into the first output, with the `lead` above. Inputs that are not
+ * connected must come last, and take no part. `axis`: the inputs are parts of the output along this
+ * axis, or have one index of it each; NULL: every input concerns all of the output. The streams
+ * must have passed the checks below. */
 CT_EXPORT void ct_join_init(CtJoin *join, const CtPrepare *prepare, gint lead, const char *axis);
 CT_EXPORT void ct_join_clear(CtJoin *join);
 
 /* The advance of a stage of CT_FOOTPRINT_OWN that joins its inputs. A firing ends where an input
  * begins or ends, so that each of them either has all its samples in it or is missing: then its
  * block has no samples, and its part of the output is invalid. An output sample is valid if the
- * samples of all inputs of which it is made are valid. Without a lead, there is no firing as long
- * as no sample has arrived and no input of known length is still to begin: until then, all inputs
- * may turn out to be empty. */
+ * samples of all inputs of which it is made are valid, and the mask does not name it. Without a
+ * lead, there is no firing as long as no sample has arrived and no input of known length is still
+ * to begin: until then, all inputs may turn out to be empty. */
 CT_EXPORT gboolean ct_join_advance(CtJoin *join, CtAdvance *advance, GError **error);
 
 /* The box from input `i` to its part of the output, with the axes of the output's layout (without
@@ -85,8 +94,8 @@ CT_EXPORT void ct_join_add_losses(CtNode *node);
 /* ---- y = f(x, w) ---- */
 
 /* For infer: checks the inputs, and describes the first output as x, with the lanes of both. The
- * stage may change the type. If work marks samples, it sets further axes' `loses`. ct_form_infer
- * does all this. */
+ * stage may change the type. If work marks samples, or there is a mask, it sets further axes'
+ * `loses`. ct_form_infer does all this, for a form that names its kernel. */
 CT_EXPORT gboolean ct_join_infer(CtNode *node, GError **error);
 
 /* Calls `function` for the boxes of the work's items: from x to y, with w as the table, and with
