@@ -286,6 +286,7 @@ merge(CtObservation *of_graph, CtObservation *of_source)
     if (graph->has_direction) {
         facts.has_direction = TRUE;
         memcpy(facts.direction, graph->direction, sizeof facts.direction);
+        facts.n_scans = 0;
     }
     if (graph->n_stations) {
         facts.n_stations = graph->n_stations;

@@ -320,6 +320,27 @@ read_station(Json *json, yaml_node_t *map, CtStation *station, GError **error)
            read_reals(json, map, "feeds", 2, station->feeds, NULL, error);
 }
 
+/* `begin` is [seconds, numerator, denominator]. */
+static gboolean
+read_scan(Json *json, yaml_node_t *map, CtScan *scan, GError **error)
+{
+    const gint64 most = G_GINT64_CONSTANT(1000000000000000000);
+    yaml_node_t *begin = value(json, map, "begin", YAML_SEQUENCE_NODE);
+    gint64 parts[3] = {0};
+    gboolean good = begin && n_items(begin) == G_N_ELEMENTS(parts);
+    for (guint i = 0; i < G_N_ELEMENTS(parts) && good; i++) {
+        const yaml_node_t *node = item(json, begin, i);
+        good = node->type == YAML_SCALAR_NODE &&
+               read_integer((const char *)node->data.scalar.value, &parts[i]);
+    }
+    if (!good || parts[1] < 0 || parts[1] >= parts[2] || parts[2] > most)
+        return malformed(json, begin ? begin->start_mark : map->start_mark, error,
+                         "wants 'begin' of each scan, seconds and a fraction of a second");
+    *scan = (CtScan){.begin = {parts[0], parts[1], parts[2]},
+                     .source = text_value(json, map, "source")};
+    return read_reals(json, map, "phase_centre", 2, scan->direction, &scan->has_direction, error);
+}
+
 static gboolean
 read_observation(Json *json, yaml_node_t *root, CtStream *stream, GError **error)
 {
@@ -345,6 +366,13 @@ read_observation(Json *json, yaml_node_t *root, CtStream *stream, GError **error
         if (!read_station(json, item(json, list, i), &stations[i], error))
             return FALSE;
     facts.stations = stations;
+    list = value(json, map, "scans", YAML_SEQUENCE_NODE);
+    facts.n_scans = list ? n_items(list) : 0;
+    g_autofree CtScan *scans = g_new0(CtScan, facts.n_scans + 1);
+    for (guint i = 0; i < facts.n_scans; i++)
+        if (!read_scan(json, item(json, list, i), &scans[i], error))
+            return FALSE;
+    facts.scans = scans;
     if (!read_reals(json, map, "position", 3, facts.location, &facts.has_location, error) ||
         !read_reals(json, map, "phase_centre", 2, facts.direction, &facts.has_direction, error))
         return FALSE;

@@ -56,6 +56,24 @@ add_known_text(CtJson *json, const char *key, const char *text)
 }
 
 static void
+add_scans(CtJson *json, const CtObservationFacts *facts)
+{
+    ct_json_begin_array(json, "scans");
+    for (guint i = 0; i < facts->n_scans; i++) {
+        const CtScan *scan = &facts->scans[i];
+        const gint64 begin[] = {scan->begin.seconds, scan->begin.numerator,
+                                scan->begin.denominator};
+        ct_json_begin_object(json, NULL);
+        ct_json_add_integers(json, "begin", begin, G_N_ELEMENTS(begin));
+        add_known_text(json, "source", scan->source);
+        if (scan->has_direction)
+            ct_json_add_reals(json, "phase_centre", scan->direction, 2);
+        ct_json_end_object(json);
+    }
+    ct_json_end_array(json);
+}
+
+static void
 add_observation(CtJson *json, const CtObservation *observation)
 {
     const CtObservationFacts *facts = ct_observation_facts(observation);
@@ -68,6 +86,8 @@ add_observation(CtJson *json, const CtObservation *observation)
         ct_json_add_reals(json, "position", facts->location, 3);
     if (facts->has_direction)
         ct_json_add_reals(json, "phase_centre", facts->direction, 2);
+    if (facts->n_scans)
+        add_scans(json, facts);
     if (facts->start != G_MININT64)
         ct_json_add_integer(json, "start", facts->start);
     if (facts->n_polarisations) {

@@ -25,6 +25,10 @@ ct_observation_new(const CtObservationFacts *facts)
     for (guint i = 0; i < facts->n_stations; i++)
         stations[i].name = g_strdup(stations[i].name);
     self->facts.stations = stations;
+    CtScan *scans = g_memdup2(facts->scans, facts->n_scans * sizeof *scans);
+    for (guint i = 0; i < facts->n_scans; i++)
+        scans[i].source = g_strdup(scans[i].source);
+    self->facts.scans = scans;
     char **names = g_new0(char *, facts->n_polarisations + 1);
     for (guint i = 0; i < facts->n_polarisations; i++)
         names[i] = g_strdup(facts->polarisations[i]);
@@ -52,6 +56,9 @@ ct_observation_unref(CtObservation *observation)
     for (guint i = 0; i < facts->n_stations; i++)
         g_free((char *)facts->stations[i].name);
     g_free((CtStation *)facts->stations);
+    for (guint i = 0; i < facts->n_scans; i++)
+        g_free((char *)facts->scans[i].source);
+    g_free((CtScan *)facts->scans);
     g_strfreev((char **)facts->polarisations);
     g_free(observation);
 }
@@ -89,13 +96,20 @@ ct_observation_equal(const CtObservation *first, const CtObservation *second)
         are_numbers_equal(a->has_location, a->location, b->has_location, b->location, 3) &&
         are_numbers_equal(a->has_direction, a->direction, b->has_direction, b->direction, 2) &&
         a->start == b->start && a->n_polarisations == b->n_polarisations &&
-        a->n_stations == b->n_stations;
+        a->n_stations == b->n_stations && a->n_scans == b->n_scans;
     for (guint i = 0; i < a->n_polarisations && equal; i++)
         equal = g_str_equal(a->polarisations[i], b->polarisations[i]);
     for (guint i = 0; i < a->n_stations && equal; i++) {
         const CtStation *x = &a->stations[i], *y = &b->stations[i];
         equal = g_str_equal(x->name, y->name) && memcmp(x->feeds, y->feeds, sizeof x->feeds) == 0 &&
                 are_numbers_equal(x->has_position, x->position, y->has_position, y->position, 3);
+    }
+    for (guint i = 0; i < a->n_scans && equal; i++) {
+        const CtScan *x = &a->scans[i], *y = &b->scans[i];
+        equal =
+            memcmp(&x->begin, &y->begin, sizeof x->begin) == 0 &&
+            g_strcmp0(x->source, y->source) == 0 &&
+            are_numbers_equal(x->has_direction, x->direction, y->has_direction, y->direction, 2);
     }
     return equal;
 }

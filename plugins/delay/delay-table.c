@@ -85,9 +85,11 @@ table_from_direction(DelayTable *table, const CtNode *node, GError **error)
     return table->seconds != NULL;
 }
 
+/* ---- the port ---- */
+
 /* Whether the port has no axes but station and pol, as the stream has them, and time. */
 static gboolean
-check_port(const CtNode *node, GError **error)
+check_axes(const CtNode *node, GError **error)
 {
     const char *axes[CT_MAX_AXES];
     const guint n = ct_array_axes(node, DELAY_PORT, axes);
@@ -103,20 +105,104 @@ check_port(const CtNode *node, GError **error)
     return TRUE;
 }
 
+/* Whether ticks of the port are known as ticks of the stream. */
+static gboolean
+check_ends(const CtNode *node, GError **error)
+{
+    const CtStream *port = &node->inputs[DELAY_PORT], *stream = &node->inputs[DELAY_IN];
+    const char *wanted = ct_stream_length(port, "end") != 2 ? "an axis end of length 2"
+                         : ct_stream_axis(port, "time") < 0 ? "the axis time beside the axis end"
+                         : port->rate_num == 0 || port->epoch == CT_NO_EPOCH ||
+                                 stream->rate_num == 0 || stream->epoch == CT_NO_EPOCH
+                             ? "streams that know their UTC, because it has the axis end"
+                             : NULL;
+    if (!wanted)
+        return TRUE;
+    g_autofree char *given = ct_stream_describe(port);
+    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "input 'delays' wants %s, but is given %s", wanted,
+                given);
+    return FALSE;
+}
+
+/* The axis end is the port's own; others are those of the stream. */
+static gboolean
+check_port(const DelayTable *table, const CtNode *node, GError **error)
+{
+    if (!table->has_ends)
+        return check_axes(node, error);
+    CtStream inputs[2] = {node->inputs[DELAY_IN], {0}};
+    CtNode rest = *node;
+    ct_stream_copy(&inputs[DELAY_PORT], &node->inputs[DELAY_PORT]);
+    ct_stream_remove_axis(&inputs[DELAY_PORT], "end");
+    rest.inputs = inputs;
+    const gboolean good = check_ends(node, error) && check_axes(&rest, error);
+    ct_stream_clear(&inputs[DELAY_PORT]);
+    return good;
+}
+
+/* Where the sample of the port at `tick` is on the clock of the stream. */
+static void
+place_rows(DelayTable *table, const CtNode *node, gint64 tick)
+{
+    const CtStream *port = &node->inputs[DELAY_PORT], *stream = &node->inputs[DELAY_IN];
+    const gdouble rate = (gdouble)stream->rate_num / (gdouble)stream->rate_den;
+    gint64 second, rest, start_second, start_rest;
+    table->ticks_per_row = rate / ct_stream_sample_rate(port);
+    if (!ct_stream_second(port, tick, &second, &rest) ||
+        !ct_stream_tick_at(stream, &(CtUtc){second, rest, port->rate_num}, &table->start) ||
+        !ct_stream_second(stream, table->start, &start_second, &start_rest))
+        return;
+    table->early =
+        ((gdouble)(start_second - second) + ((gdouble)start_rest / (gdouble)stream->rate_num -
+                                             (gdouble)rest / (gdouble)port->rate_num)) *
+        rate;
+}
+
+static gboolean
+check_values(const DelayTable *table, const CtNode *node, GError **error)
+{
+    const gdouble rate = table->samples_per_second;
+    const gdouble most = rate > 0 ? rint(ct_params_real(node->params, "range") * rate) : INFINITY;
+    const gint64 n_series = table->n_stations * table->n_pols;
+    for (gint64 i = 0; i < delay_table_length(table); i++)
+        if (!(isfinite(table->seconds[i]) && rint(fabs(table->seconds[i]) * rate) <= most)) {
+            g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                        "input 'delays' wants finite delays%s, but is given %g s",
+                        rate > 0 ? " within 'range'" : "", table->seconds[i]);
+            return FALSE;
+        }
+    const gdouble lasts = 1 / ct_stream_sample_rate(&node->inputs[DELAY_PORT]);
+    for (gint64 i = 0; table->has_ends && i < n_series; i++) {
+        const gdouble slope = (table->seconds[n_series + i] - table->seconds[i]) / lasts;
+        if (fabs(slope) > DELAY_STEEPEST) {
+            g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
+                        "input 'delays' wants delays that change by at most %g s in a second, but "
+                        "is given %g s",
+                        DELAY_STEEPEST, slope);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 static gboolean
 table_from_port(DelayTable *table, const CtNode *node, GError **error)
 {
     const CtStream *port = &node->inputs[DELAY_PORT];
-    const char *const axes[] = {"station", "pol"};
+    const char *const axes[] = {"end", "station", "pol"};
     const char *given[CT_MAX_AXES];
     guint n_axes = 0;
-    if (!check_port(node, error))
+    table->has_ends = ct_stream_axis(port, "end") >= 0;
+    if (!check_port(table, node, error))
         return FALSE;
     if (table->samples_per_second > 0 && !ct_params_has(node->params, "range"))
         return ct_params_error(node->params, "range", error,
                                "wants the largest delay of the port 'delays', but is not given");
+    table->n_rows = ct_stream_length(port, "end");
     table->n_stations = ct_stream_length(port, "station");
     table->n_pols = ct_stream_length(port, "pol");
+    if (table->has_ends)
+        place_rows(table, node, node->blocks ? node->blocks[DELAY_PORT].start : port->start);
     if (!node->blocks) {
         table->seconds = CT_TABLE(gdouble, delay_table_length(table), "delays", error);
         return table->seconds != NULL;
@@ -129,17 +215,10 @@ table_from_port(DelayTable *table, const CtNode *node, GError **error)
     if (!array)
         return FALSE;
     table->seconds = g_steal_pointer(&array->data);
-    const gdouble rate = table->samples_per_second;
-    const gdouble most = rate > 0 ? rint(ct_params_real(node->params, "range") * rate) : INFINITY;
-    for (gint64 i = 0; i < delay_table_length(table); i++)
-        if (!(isfinite(table->seconds[i]) && rint(fabs(table->seconds[i]) * rate) <= most)) {
-            g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                        "input 'delays' wants finite delays%s, but is given %g s",
-                        rate > 0 ? " within 'range'" : "", table->seconds[i]);
-            return FALSE;
-        }
-    return TRUE;
+    return check_values(table, node, error);
 }
+
+/* ---- all ways ---- */
 
 DelayTable *
 delay_table_new(const CtNode *node, GError **error)
@@ -204,11 +283,25 @@ delay_table_free(DelayTable *table)
 
 /* ---- functions of time ---- */
 
+/* A tick in rows from the first. */
+static gdouble
+rows_to(const DelayTable *table, gint64 tick)
+{
+    return ((gdouble)(tick - table->start) + table->early) / table->ticks_per_row;
+}
+
+/* The first tick that is not before a row. */
+static gint64
+tick_of_row(const DelayTable *table, gdouble row)
+{
+    return table->start + (gint64)ceil(row * table->ticks_per_row - table->early);
+}
+
 /* The row in which `tick` lies; at most the last but one. */
 static gint64
 row_at(const DelayTable *table, gint64 tick)
 {
-    gdouble row = floor((tick - table->start) / table->ticks_per_row);
+    gdouble row = floor(rows_to(table, tick));
     return row < 0 ? 0 : row > table->n_rows - 2 ? table->n_rows - 2 : (gint64)row;
 }
 
@@ -223,7 +316,7 @@ delay_table_at(const DelayTable *table, gint64 series, gint64 tick, gdouble *per
     gint64 row = row_at(table, tick);
     gdouble a = table->seconds[row * n_series + series],
             b = table->seconds[(row + 1) * n_series + series];
-    gdouble part = (tick - table->start) / table->ticks_per_row - row;
+    gdouble part = rows_to(table, tick) - row;
     if (part < 0)
         return a;
     if (part >= 1)
@@ -245,10 +338,10 @@ next_slope(const DelayTable *table, gint64 tick)
 {
     if (table->n_rows == 1 || tick < table->start)
         return table->n_rows == 1 ? G_MAXINT64 : table->start;
-    gdouble row = floor((tick - table->start) / table->ticks_per_row);
+    gdouble row = floor(rows_to(table, tick));
     if (row >= table->n_rows - 1)
         return G_MAXINT64;
-    gint64 next = table->start + (gint64)ceil((row + 1) * table->ticks_per_row);
+    gint64 next = tick_of_row(table, row + 1);
     return MAX(next, tick + 1);
 }
 
@@ -289,18 +382,20 @@ delay_table_line(gconstpointer data, gint64 series, gint64 tick, gint64 most, Ct
     if (per_tick == 0)
         return;
     /* Counted from the row's first sample, wherever the firing begins. */
-    const gdouble row = (gdouble)row_at(table, tick);
-    const gint64 first = table->start + (gint64)ceil(row * table->ticks_per_row);
+    const gint64 first = tick_of_row(table, (gdouble)row_at(table, tick));
     line->since = (tick - first) / step;
     line->first = delay_table_at(table, series, tick - line->since * step, NULL);
     line->step = per_tick * (gdouble)step;
 }
 
-/* One for each linear piece and each whole-sample shift on it. */
+/* One for each linear piece and each whole-sample shift on it; with ends, whatever the values, as
+ * those of later samples of the port are not known. */
 gint64
 delay_table_most_lines(gconstpointer data, gint64 n)
 {
     const DelayTable *table = data;
+    if (table->has_ends)
+        return MIN(n, (gint64)ceil(DELAY_STEEPEST * (gdouble)n) + 4);
     const gint64 n_series = table->n_stations * table->n_pols;
     gint64 shifts = 1;
     for (gint64 i = n_series; i < delay_table_length(table); i++) {

@@ -121,6 +121,10 @@ delay_infer(CtNode *node, GError **error)
     g_autoptr(DelayTable) table = delay_table_new(node, error);
     if (!table)
         return FALSE;
+    /* The port knows which sources the delays follow. */
+    CtObservation *follows = table->has_ends ? node->inputs[DELAY_PORT].observation : NULL;
+    if (follows)
+        ct_stream_take_observation(&node->outputs[0], ct_observation_ref(follows));
 
     gint channel = ct_stream_axis(input, "channel");
     gboolean is_complex = ct_type_info(input->type)->is_complex;
@@ -210,7 +214,8 @@ static const CtStage delay = {
     .inputs =
         CT_PORTS({"voltages", "cf32|f32{time ...}", .help = "spectra, or voltages before a filter"},
                  {"delays", "f32|f64{...}", CT_PORT_OPTIONAL | CT_PORT_STATIC | CT_PORT_PREPARED,
-                  "seconds, of the axes station and pol"}),
+                  "seconds, of the axes station and pol; with the axis end, at the tick of each "
+                  "sample and of the next, and linear in between"}),
     .outputs = CT_PORTS({"delayed", "cf32|f32{time ...}", .help = "the same axes, delayed"}),
     .params = delay_params,
     .infer = delay_infer,

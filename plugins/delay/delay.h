@@ -15,12 +15,18 @@ typedef struct {
     gint64 n_stations; /* 1: all stations have the same delays */
     gint64 n_pols;     /* 1: all pols have the same delays */
     gint64 n_rows;     /* 1: constant */
-    gint64 start;      /* tick of row 0: the stream's first */
+    gint64 start;      /* tick of row 0: the stream's first; of the port, the first one after it */
+    gdouble early;     /* ticks from row 0 to `start`, less than 1 */
     gdouble ticks_per_row;
+    gboolean has_ends; /* the rows are those of a sample of the port: at its tick, and at the
+                          next one's */
     gint64 ticks_per_sample;
     gdouble samples_per_second; /* before a filter; 0 in spectra, which are not shifted */
     gdouble *seconds;           /* [row][station][pol] */
 } DelayTable;
+
+/* The most that delays with ends change, in seconds per second. */
+#define DELAY_STEEPEST 1e-4
 
 /* The delays that the parameters or, in prepare, the port give; before that, those of the port are
  * 0. NULL on failure. */

@@ -38,14 +38,15 @@ class Port(unittest.TestCase):
         numpy.save(path, array)
         return f"  {name}: {{ stage: file.source, path: '{path}', layout: '[{layout}]', {more} }}\n"
 
-    def graph(self, x, delays, layout, block, node="", order=("time", *AXES), after=""):
+    def graph(self, x, delays, layout, block, node="", order=("time", *AXES), after="", start=None):
         """x [time station pol] in this order, and the delays, each set of `block` samples. `after`
-        is a stage between x and the delays."""
+        is a stage between x and the delays, `start` the UTC of both."""
         frequency = f", centre_frequency: {CENTRE}" if x.dtype.kind == "c" else ""
         axes = ("time", *AXES)
         rate = f"sample_rate: {RATE}/{block}, ticks_per_sample: {block}" if "time" in layout else ""
         last = "f" if after else "x"
-        return ("stages:\n" +
+        head = f"observation: {{ start: '{start}' }}\n" if start else ""
+        return (head + "stages:\n" +
                 self.source("x", x.transpose([axes.index(axis) for axis in order]), " ".join(order),
                             f"sample_rate: {RATE}, block: {{ time: 37 }}{frequency}") +
                 self.source("w", delays, layout, rate) + after +
@@ -120,6 +121,52 @@ class Port(unittest.TestCase):
         for variant in VARIANTS:
             self.assertEqual(self.take(text, variant).array.tobytes(),
                              self.take(alone, variant).array.tobytes(), variant)
+
+    def test_ends(self):
+        """Between the two delays of a sample of the port, they are linear; shifts change within it."""
+        block, n_blocks, n_stations = 2000, 4, 3
+        first = rng.uniform(-9e-3, 9e-3, (n_blocks, 1, n_stations))
+        change = rng.uniform(-1, 1, (n_blocks, 1, n_stations)) * 0.9e-4 * block / RATE
+        # The second station has 0.4 samples more after each block, the third changes its direction.
+        first[:, 0, 1] = [1e-3, 1.18e-3, 1.36e-3, 1.54e-3]
+        change[:, 0, 1] = 1.8e-4
+        delays = numpy.concatenate([first, first + change], axis=1)
+        most, n = 10, block * n_blocks
+        x = normal(n, n_stations, 2)
+        t = numpy.arange(most, n - most)
+        u = (t % block / block)[:, None]
+        tau = delays[t // block, 0] * (1 - u) + delays[t // block, 1] * u
+        # Samples whose delay is next to a half may go either way.
+        clear = abs(tau * RATE - numpy.floor(tau * RATE) - 0.5) > 1e-9
+        moved = x[t[:, None] - numpy.rint(tau * RATE).astype(int), numpy.arange(n_stations)]
+        wanted = moved * phasors(CENTRE * tau)[:, :, None]
+        text = self.graph(x, delays, "time end station", block, f", range: {most / RATE}",
+                          start="2026-01-01T00:00:00Z")
+        for variant in VARIANTS:
+            for workers in (1, 3):
+                got = self.take(text, variant, workers)
+                self.assertEqual(got.start, most)
+                turns = 3 * CENTRE * tau
+                self.close(got.array[clear], wanted[clear], turns, variant, workers)
+        changes = numpy.rint(tau[t // block == 2, 1] * RATE)
+        self.assertEqual((changes[0], changes[-1]), (1, 2))
+
+    def test_errors_of_ends(self):
+        x, good = normal(300, 3, 2), numpy.zeros((2, 2, 3))
+        steep = good.copy()
+        steep[1, 1, 2] = 2e-5
+        when = "2026-01-01T00:00:00Z"
+        for delays, layout, start, wanted in (
+                (numpy.zeros((2, 3, 3)), "time end station", when,
+                 "input 'delays' wants an axis end of length 2, but is given time 2, end 3, station 3"),
+                (good[0], "end station", when, "input 'delays' wants the axis time beside the axis end"),
+                (good, "time end station", None, "input 'delays' wants streams that know their UTC, "
+                 "because it has the axis end, but is given time 2, end 2, station 3"),
+                (steep, "time end station", when, "input 'delays' wants delays that change by at most "
+                 "0.0001 s in a second, but is given 0.0002 s"),
+        ):
+            with self.subTest(wanted=wanted), self.assertRaisesRegex(pipeline.Failure, wanted):
+                self.take(self.graph(x, delays, layout, 100, ", range: 1 ms", start=start), "reference")
 
     def test_errors(self):
         x, good = normal(300, 3, 2), rng.uniform(-1e-3, 1e-3, (2, 3))

@@ -2,45 +2,15 @@
 /* Times and directions, by ERFA. */
 #include "uvh5-astrometry.h"
 
-#include <cornerturn/error.h>
 #include <cornerturn/stage.h>
 #include <erfa.h>
 #include <erfaextra.h>
 #include <erfam.h>
 #include <math.h>
 
-/* The middle of an integration as a quasi-Julian date of UTC, in two parts; and the same in TAI. */
-static gboolean
-find_time(const CtStream *stream, gint64 i, gdouble utc[2], gdouble tai[2], GError **error)
-{
-    gint64 second, rest;
-    ct_stream_second(stream, stream->start, &second, &rest);
-    /* Times of days and leap seconds: from the second with which the stream begins. */
-    g_autoptr(GDateTime) begin = g_date_time_new_from_unix_utc(second);
-    const gdouble later =
-        ((gdouble)rest +
-         (gdouble)(2 * i + 1) / 2 * (gdouble)stream->ticks_per_sample * (gdouble)stream->rate_den) /
-        (gdouble)stream->rate_num;
-    if (begin && g_date_time_get_year(begin) >= 1972 &&
-        eraDtf2d("UTC", g_date_time_get_year(begin), g_date_time_get_month(begin),
-                 g_date_time_get_day_of_month(begin), g_date_time_get_hour(begin),
-                 g_date_time_get_minute(begin), g_date_time_get_second(begin), &utc[0],
-                 &utc[1]) >= 0 &&
-        eraUtctai(utc[0], utc[1], &tai[0], &tai[1]) >= 0) {
-        tai[1] += later / ERFA_DAYSEC;
-        if (eraTaiutc(tai[0], tai[1], &utc[0], &utc[1]) >= 0)
-            return TRUE;
-    }
-    g_autofree char *text = ct_stream_utc(stream, stream->start);
-    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
-                "wants a stream that begins in 1972 or later, but is given %s",
-                text ? text : "another time");
-    return FALSE;
-}
-
 /* The apparent place of the phase centre, and the angle of the frame. */
 static void
-find_place(const Uvh5Place *place, const Uvh5Orientation *orientation, const gdouble utc[2],
+find_place(const Uvh5Place *place, const EarthOrientation *orientation, const gdouble utc[2],
            Uvh5Moment *moment)
 {
     /* The angle is that of an arc of 1° through the phase centre. */
@@ -64,33 +34,31 @@ find_place(const Uvh5Place *place, const Uvh5Orientation *orientation, const gdo
     moment->turn = -eraPas(place_ra[0], place_dec[0], place_ra[1], place_dec[1]);
 }
 
+/* Of the middle of the integration. */
 static gboolean
 find_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
-            const Uvh5Orientations *orientations, Uvh5Moment *moment, GError **error)
+            const EarthOrientations *orientations, Uvh5Moment *moment, GError **error)
 {
-    Uvh5Orientation orientation;
-    gdouble utc[2], tai[2], tt[2], ut1[2];
-    if (!find_time(stream, i, utc, tai, error) ||
-        !uvh5_orientations_at(orientations, utc[0] - ERFA_DJM0 + utc[1], &orientation, error))
+    const gdouble later = (gdouble)(2 * i + 1) / 2 * (gdouble)stream->ticks_per_sample *
+                          (gdouble)stream->rate_den / (gdouble)stream->rate_num;
+    EarthTime time;
+    if (!earth_time_find(stream, later, orientations, &time, error))
         return FALSE;
-    eraTaitt(tai[0], tai[1], &tt[0], &tt[1]);
-    eraUtcut1(utc[0], utc[1], orientation.dut1, &ut1[0], &ut1[1]);
-    moment->jd = utc[0] + utc[1];
-    moment->dut1 = orientation.dut1;
-    moment->lst =
-        eraAnp(eraGst06a(ut1[0], ut1[1], tt[0], tt[1]) + eraSp00(tt[0], tt[1]) + place->longitude);
+    moment->jd = time.utc[0] + time.utc[1];
+    moment->dut1 = time.orientation.dut1;
+    moment->lst = eraAnp(eraGst06a(time.ut1[0], time.ut1[1], time.tt[0], time.tt[1]) +
+                         eraSp00(time.tt[0], time.tt[1]) + place->longitude);
     moment->ra = moment->lst;
     moment->dec = place->latitude;
     moment->turn = 0;
     if (place->is_tracked)
-        find_place(place, &orientation, utc, moment);
+        find_place(place, &time.orientation, time.utc, moment);
     return TRUE;
 }
 
-/* ERFA sets up its table of leap seconds when it is first used. */
 gboolean
 uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
-            const Uvh5Orientations *orientations, Uvh5Moment *moment, GError **error)
+            const EarthOrientations *orientations, Uvh5Moment *moment, GError **error)
 {
     ct_library_lock("erfa");
     const gboolean good = find_moment(stream, i, place, orientations, moment, error);

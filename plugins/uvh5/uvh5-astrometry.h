@@ -6,9 +6,7 @@
  * sidereal time less right ascension. */
 #pragma once
 
-#include "uvh5-orientation.h"
-
-#include <cornerturn/tensor.h>
+#include "../fringe/earth-time.h"
 
 /* A place on the ground, and where it looks. */
 typedef struct {
@@ -28,7 +26,7 @@ typedef struct {
 /* The middle of integration `i` of a stream, which has a clock and an epoch. From the stream's
  * start on, its ticks count all seconds, leap seconds too. */
 gboolean uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
-                     const Uvh5Orientations *orientations, Uvh5Moment *moment, GError **error);
+                     const EarthOrientations *orientations, Uvh5Moment *moment, GError **error);
 
 /* The baseline `xyz` (metres, in the axes of the ITRF) in the axes u, v, w of the moment: east,
  * north, and towards the phase centre; or east, north, up if nothing is tracked. */

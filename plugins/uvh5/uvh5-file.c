@@ -456,7 +456,7 @@ write_image(const CtSinkFile *file, GBytes *image, GError **error)
 
 gboolean
 uvh5_file_create(const CtSinkFile *file, const Uvh5Shape *shape,
-                 const Uvh5Orientations *orientations, gboolean is_wide, const char *history,
+                 const EarthOrientations *orientations, gboolean is_wide, const char *history,
                  Uvh5Places *places, GError **error)
 {
     const CtStream *stream = file->input->stream;

@@ -19,5 +19,5 @@ typedef struct {
 /* Writes the file, which is empty, for `file->expected` integrations. `history` is the beginning of
  * the history. */
 gboolean uvh5_file_create(const CtSinkFile *file, const Uvh5Shape *shape,
-                          const Uvh5Orientations *orientations, gboolean is_wide,
+                          const EarthOrientations *orientations, gboolean is_wide,
                           const char *history, Uvh5Places *places, GError **error);

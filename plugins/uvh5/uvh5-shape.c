@@ -79,6 +79,11 @@ add_place(Uvh5Shape *self, const CtStream *stream, const CtParams *given, GError
             self->positions[3 * s + k] = self->stations[s]->position[k] - self->centre[k];
     }
     ct_position_to_geodetic(self->centre, &place->longitude, &place->latitude, &place->height);
+    if (facts->n_scans > 0)
+        return refuse(error,
+                      "wants one phase centre for the whole stream, but the schedule of its delays "
+                      "has %u scans",
+                      facts->n_scans);
     place->is_tracked = facts->has_direction;
     if (ct_params_has(given, "tracked"))
         place->is_tracked = ct_params_bool(given, "tracked");

@@ -15,7 +15,7 @@ static const char *const mounts[] = {"fixed", "alt-az", "equatorial", "phased",
 
 static const CtParam params[] = {
     CT_SINK_PARAMS_WHOLE("the UVH5 file"),
-    UVH5_ORIENTATION_PARAMS,
+    EARTH_ORIENTATION_PARAMS,
     {.name = "tracked",
      .kind = CT_PARAM_BOOL,
      .help = "whether delays follow the phase centre; default: if the observation has one"},
@@ -108,7 +108,7 @@ wish(CtNode *node, guint input, GError **error)
 /* Whether the orientation of the Earth is known at the beginning, and at the end if that is known.
  */
 static gboolean
-check_times(const CtNode *node, const Uvh5Shape *shape, const Uvh5Orientations *orientations,
+check_times(const CtNode *node, const Uvh5Shape *shape, const EarthOrientations *orientations,
             GError **error)
 {
     const CtStream *stream = &node->inputs[0];
@@ -128,8 +128,8 @@ static gboolean
 check(CtNode *node, GError **error)
 {
     g_autoptr(Uvh5Shape) shape = uvh5_shape_new(&node->inputs[0], node->params, error);
-    g_autoptr(Uvh5Orientations) orientations =
-        shape ? uvh5_orientations_new(node->params, error) : NULL;
+    g_autoptr(EarthOrientations) orientations =
+        shape ? earth_orientations_new(node->params, error) : NULL;
     return orientations && check_weights(node, error) && check_length(node, error) &&
            check_times(node, shape, orientations, error) && wish(node, 0, error) &&
            wish(node, 1, error);
@@ -224,8 +224,8 @@ open_file(CtSinkFile *file, GError **error)
     sink->is_wide = stream->type != CT_CF32;
     sink->is_weighted = file->input[1].stream->type != CT_TYPE_NONE;
     sink->shape = uvh5_shape_new(stream, file->given, error);
-    g_autoptr(Uvh5Orientations) orientations =
-        sink->shape ? uvh5_orientations_new(file->given, error) : NULL;
+    g_autoptr(EarthOrientations) orientations =
+        sink->shape ? earth_orientations_new(file->given, error) : NULL;
     if (!orientations)
         return FALSE;
     const gint64 element = sink->is_wide ? 16 : 8;

@@ -4,8 +4,7 @@
  * objects never change after they are made, and streams share them by reference, on any thread. */
 #pragma once
 
-#include <cornerturn/export.h>
-#include <glib.h>
+#include <cornerturn/text.h>
 
 G_BEGIN_DECLS
 
@@ -19,6 +18,15 @@ typedef struct {
     guint64 reserved[4]; /* 0 */
 } CtStation;
 
+/* A part of the time, up to the next scan, in which delays follow one source. */
+typedef struct {
+    CtUtc begin;
+    const char *source;     /* NULL: not known */
+    gboolean has_direction; /* FALSE: delays follow none */
+    gdouble direction[2];   /* of the phase centre, radians in the ICRS */
+    guint64 reserved[4];    /* 0 */
+} CtScan;
+
 typedef struct {
     const char *telescope, *source, *project, *observer; /* NULL: not known */
     gboolean has_location;
@@ -31,7 +39,10 @@ typedef struct {
     const char *const *polarisations; /* their names, in the order of the axis pol */
     guint n_stations;
     const CtStation *stations; /* all those of the graph, whichever a stream has */
-    guint64 reserved[8];       /* 0 */
+    guint n_scans;
+    const CtScan *scans; /* in place of `source` and `direction`, where these change along the
+                            stream, by ascending begins; before the first, delays follow none */
+    guint64 reserved[6]; /* 0 */
 } CtObservationFacts;
 
 typedef struct CtObservation CtObservation;

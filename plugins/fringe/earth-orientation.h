@@ -5,7 +5,7 @@
 #include <cornerturn/params.h>
 
 /* Parameters of a stage: rows of its table. */
-#define UVH5_ORIENTATION_PARAMS                                                                    \
+#define EARTH_ORIENTATION_PARAMS                                                                   \
     {.name = "earth_orientation",                                                                  \
      .kind = CT_PARAM_PATH,                                                                        \
      .help = "a table finals2000A of the IERS (finals2000A.all, finals2000A.daily)"},              \
@@ -22,21 +22,21 @@
     }
 
 /* The bound of the error of UT1, in seconds. */
-#define UVH5_UT1_BOUND 0.005
+#define EARTH_UT1_BOUND 0.005
 
 typedef struct {
     gdouble dut1; /* UT1 − UTC, seconds */
     gdouble x, y; /* of the pole, radians */
-} Uvh5Orientation;
+} EarthOrientation;
 
-typedef struct Uvh5Orientations Uvh5Orientations;
+typedef struct EarthOrientations EarthOrientations;
 
 /* Reads the parameters, and the table. NULL with an error that says what to give. */
-Uvh5Orientations *uvh5_orientations_new(const CtParams *given, GError **error);
-void uvh5_orientations_free(Uvh5Orientations *orientations);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Uvh5Orientations, uvh5_orientations_free)
+EarthOrientations *earth_orientations_new(const CtParams *given, GError **error);
+void earth_orientations_free(EarthOrientations *orientations);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(EarthOrientations, earth_orientations_free)
 
 /* The orientation at a modified Julian date of UTC: between the days of a table, by linear
  * interpolation. Fails outside the table, and where the table does not know UT1 to the bound. */
-gboolean uvh5_orientations_at(const Uvh5Orientations *orientations, gdouble mjd,
-                              Uvh5Orientation *at, GError **error);
+gboolean earth_orientations_at(const EarthOrientations *orientations, gdouble mjd,
+                               EarthOrientation *at, GError **error);

@@ -4,7 +4,7 @@
  * Columns of the table, from readme.finals2000A of the IERS, counted from 1: 8-15 modified Julian
  * date; 19-27 and 38-46 the pole's x and y in seconds of arc; 59-68 UT1 − UTC and 69-78 its error,
  * in seconds. The last lines, for which nothing is predicted, have only dates. */
-#include "uvh5-orientation.h"
+#include "earth-orientation.h"
 
 #include <cornerturn/error.h>
 #include <math.h>
@@ -17,10 +17,10 @@ typedef struct {
     gdouble x, y;        /* radians */
 } Day;
 
-struct Uvh5Orientations {
+struct EarthOrientations {
     char *path; /* of the table; NULL: `given` holds always */
     GArray *days;
-    Uvh5Orientation given;
+    EarthOrientation given;
 };
 
 static const gdouble arcsecond = G_PI / 180 / 3600;
@@ -122,14 +122,14 @@ read_table(GArray *days, const char *path, GError **error)
 /* ---- parameters ---- */
 
 static gboolean
-read_given(const CtParams *given, Uvh5Orientation *orientation, GError **error)
+read_given(const CtParams *given, EarthOrientation *orientation, GError **error)
 {
     if (!ct_params_has(given, "dut1"))
         return ct_params_error(given, "dut1", error,
                                "wants UT1 - UTC to %g s for sidereal time, but UT1 may differ by "
                                "0.9 s: give 'dut1' of the day, or 'earth_orientation', a table "
                                "finals2000A of the IERS",
-                               UVH5_UT1_BOUND);
+                               EARTH_UT1_BOUND);
     if (ct_params_count(given, "polar_motion") != 2)
         return ct_params_error(given, "polar_motion", error, "wants x and y, but is given %u",
                                ct_params_count(given, "polar_motion"));
@@ -139,10 +139,10 @@ read_given(const CtParams *given, Uvh5Orientation *orientation, GError **error)
     return TRUE;
 }
 
-Uvh5Orientations *
-uvh5_orientations_new(const CtParams *given, GError **error)
+EarthOrientations *
+earth_orientations_new(const CtParams *given, GError **error)
 {
-    g_autoptr(Uvh5Orientations) self = g_new0(Uvh5Orientations, 1);
+    g_autoptr(EarthOrientations) self = g_new0(EarthOrientations, 1);
     g_autoptr(GError) cause = NULL;
     if (!ct_params_has(given, "earth_orientation"))
         return read_given(given, &self->given, error) ? g_steal_pointer(&self) : NULL;
@@ -160,7 +160,7 @@ uvh5_orientations_new(const CtParams *given, GError **error)
 }
 
 void
-uvh5_orientations_free(Uvh5Orientations *self)
+earth_orientations_free(EarthOrientations *self)
 {
     if (!self)
         return;
@@ -171,7 +171,8 @@ uvh5_orientations_free(Uvh5Orientations *self)
 }
 
 gboolean
-uvh5_orientations_at(const Uvh5Orientations *self, gdouble mjd, Uvh5Orientation *at, GError **error)
+earth_orientations_at(const EarthOrientations *self, gdouble mjd, EarthOrientation *at,
+                      GError **error)
 {
     *at = self->given;
     if (!self->path)
@@ -190,11 +191,11 @@ uvh5_orientations_at(const Uvh5Orientations *self, gdouble mjd, Uvh5Orientation 
     const gdouble part = mjd - a->mjd;
     /* A leap second at the end of the day moves UTC, not UT1. */
     const gdouble leap = round(b->dut1 - a->dut1);
-    if (MAX(a->error, b->error) > UVH5_UT1_BOUND) {
+    if (MAX(a->error, b->error) > EARTH_UT1_BOUND) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA,
                     "%s: wants UT1 - UTC to %g s, but the table knows it to %g s only at the "
                     "modified Julian date %.0f",
-                    self->path, UVH5_UT1_BOUND, MAX(a->error, b->error), a->mjd);
+                    self->path, EARTH_UT1_BOUND, MAX(a->error, b->error), a->mjd);
         return FALSE;
     }
     at->dut1 = a->dut1 + part * (b->dut1 - leap - a->dut1);
