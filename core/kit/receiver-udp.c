@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -20,6 +21,8 @@ typedef struct {
     CtReceiver receiver; /* the first member: the same address */
     struct mmsghdr messages[CT_RECEIVER_BATCH];
     struct iovec pieces[CT_RECEIVER_BATCH];
+    guint32 drops; /* that the kernel has counted, modulo 2³² */
+    guint64 lost;  /* all of them */
 } Socket;
 
 typedef struct {
@@ -210,9 +213,25 @@ receive(CtReceiver *receiver, CtDatagram *datagrams, guint n, GError **error)
     return given;
 }
 
+/* The kernel drops what comes while the socket's memory is full, and counts it. */
+static guint64
+count_lost(CtReceiver *receiver)
+{
+    Socket *self = (Socket *)receiver;
+    guint32 facts[SK_MEMINFO_VARS];
+    socklen_t n = sizeof facts;
+    if (getsockopt(receiver->fd, SOL_SOCKET, SO_MEMINFO, facts, &n) != 0 ||
+        n <= SK_MEMINFO_DROPS * sizeof *facts)
+        return self->lost;
+    self->lost += facts[SK_MEMINFO_DROPS] - self->drops;
+    self->drops = facts[SK_MEMINFO_DROPS];
+    return self->lost;
+}
+
 const CtReceiverKind ct_receiver_udp = {
     .prefix = "udp://",
     .open = open_socket,
     .receive = receive,
     .close = close_socket,
+    .lost = count_lost,
 };

@@ -31,3 +31,9 @@ ct_receiver_close(CtReceiver *receiver)
     if (receiver)
         receiver->kind->close(receiver);
 }
+
+guint64
+ct_receiver_lost(CtReceiver *receiver)
+{
+    return receiver->kind->lost ? receiver->kind->lost(receiver) : 0;
+}

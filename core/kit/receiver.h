@@ -31,6 +31,10 @@ struct CtReceiverKind {
      * number, −1 with an error. */
     int (*receive)(CtReceiver *receiver, CtDatagram *datagrams, guint n, GError **error);
     void (*close)(CtReceiver *receiver);
+    /* The datagrams to the address, since it was opened, that were lost on this machine before
+     * anybody could receive them, because their buffers were full. May be called while another
+     * thread receives, by one thread at a time. NULL: nobody counts them. */
+    guint64 (*lost)(CtReceiver *receiver);
 };
 
 extern const CtReceiverKind ct_receiver_udp;
@@ -39,3 +43,5 @@ extern const CtReceiverKind ct_receiver_udp;
 gboolean ct_receiver_is(const char *path);
 CtReceiver *ct_receiver_open(const char *path, GError **error);
 void ct_receiver_close(CtReceiver *receiver);
+/* 0 if nobody counts them. */
+guint64 ct_receiver_lost(CtReceiver *receiver);
