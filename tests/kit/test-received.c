@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { LANES = 3, SAMPLES = 10, BYTES = 24, CASES = 300, PACKETS = 3000 };
+enum { LANES = 3, ADDRESSES = 2, SAMPLES = 10, BYTES = 24, CASES = 300, PACKETS = 3000 };
 
 /* The payload of a packet of this test. */
 typedef struct {
@@ -30,6 +30,7 @@ random_sizes(GRand *random)
 {
     CtReceivedSizes sizes = {
         .n_lanes = LANES,
+        .n_addresses = ADDRESSES,
         .n_samples = SAMPLES,
         .first = g_rand_int_range(random, -1000, 1000),
         .window = g_rand_int_range(random, 0, 400),
@@ -66,7 +67,9 @@ run_clear(Run *run)
 static guint64
 count(const Run *run, guint which)
 {
-    return ct_received_counts(run->received)[which];
+    CtReceivedCounts counts;
+    ct_received_count(run->received, &counts);
+    return counts.n[which];
 }
 
 static void
@@ -77,8 +80,11 @@ put(Run *run, guint lane, gint64 stamp, gboolean flagged)
     g_assert_cmpint(offset % 8, ==, 0);
     const Payload payload = {stamp, lane, run->n_put++};
     memcpy(ct_received_bytes(run->received, offset), &payload, sizeof payload);
-    const CtPacket packet = {
-        .stamp = stamp, .offset = offset, .file = lane, .lane = lane, .flagged = flagged};
+    const CtPacket packet = {.stamp = stamp,
+                             .offset = offset,
+                             .file = lane % ADDRESSES,
+                             .lane = lane,
+                             .flagged = flagged};
     ct_received_put(run->received, &packet);
 }
 
@@ -266,6 +272,7 @@ static void
 test_window(void)
 {
     const CtReceivedSizes sizes = {.n_lanes = LANES,
+                                   .n_addresses = ADDRESSES,
                                    .n_samples = SAMPLES,
                                    .window = 100,
                                    .max_gap = 1000,
