@@ -14,6 +14,7 @@ import graphs
 SEED = 20261127
 STEP = 4  # packets of a lane that are sent before the sender waits for the receiver
 PATIENCE = 60  # seconds, which nothing should take
+REASONS = ("late", "duplicate", "stray", "corrupt", "truncated", "mistimed", "flagged", "dropped")
 
 
 def free_port(family=socket.AF_INET, host="127.0.0.1"):
@@ -89,7 +90,21 @@ class Network(graphs.GraphTest):
         if status:
             return errors
         node = next(node for node in json.loads(output)["nodes"] if node["name"] == "station")
-        return {name: n for name, n in node["counters"].items() if n}
+        if "accounts" in node:  # there are none of files
+            self.check_accounts(node)
+        return {name: n for name, n in node["counters"].items()
+                if n and name not in ("received", "used")}
+
+    def check_accounts(self, node):
+        """Each datagram is used, or counted under one reason: of each lane, each address, and all."""
+        for counters in [node["counters"]] + [one["counters"] for one in node["accounts"]]:
+            self.assertEqual(counters["received"],
+                             counters["packets"] + counters["corrupt"] + counters["truncated"])
+            self.assertEqual(counters["received"],
+                             sum(counters[name] for name in ("used", *REASONS)))
+        for name, n in node["counters"].items():
+            self.assertEqual(n, sum(one["counters"][name] for one in node["accounts"]), name)
+        self.accounts = {one["name"]: one["counters"] for one in node["accounts"]}
 
     def counters(self, process):
         """The counters of a run that goes on, which prints its statistics when SIGUSR1 asks."""

@@ -181,6 +181,7 @@ static void
 refuse(CtReceived *received, CtReceivedCounts *counts, gint64 offset, guint count)
 {
     counts->n[CT_PACKETS_READ] += count != CT_PACKETS_CORRUPT && count != CT_PACKETS_TRUNCATED;
+    counts->n[CT_PACKETS_RECEIVED]++;
     counts->n[count]++;
     give_back(received, offset);
 }
@@ -435,6 +436,8 @@ take(CtReceived *received, Lane *lane, GArray *packets, gint64 begin, gint64 end
             continue;
         }
         lane->counts.n[CT_PACKETS_READ]++;
+        lane->counts.n[CT_PACKETS_RECEIVED]++;
+        lane->counts.n[CT_PACKETS_USED]++;
         lane->counts.n[CT_PACKETS_REORDERED] += packet->joins;
         g_array_append_vals(packets, packet, 1);
     }
@@ -478,31 +481,12 @@ ct_received_unused(const CtReceived *received, guint *address)
     return most;
 }
 
-static void
-add(CtReceivedCounts *sum, const CtReceivedCounts *more)
-{
-    for (guint i = 0; i < CT_PACKETS_N_RECEIVED_COUNTS; i++)
-        sum->n[i] += more->n[i];
-}
-
 void
-ct_received_count(const CtReceived *received, CtReceivedCounts *counts)
+ct_received_account(const CtReceived *received, CtReceivedCounts *rows)
 {
-    *counts = (CtReceivedCounts){0};
-    for (guint i = 0; i < received->sizes.n_lanes; i++)
-        add(counts, &received->lanes[i].counts);
-    for (guint i = 0; i < received->sizes.n_addresses; i++)
-        add(counts, &received->addresses[i].counts);
-}
-
-const CtReceivedCounts *
-ct_received_lane(const CtReceived *received, guint lane)
-{
-    return &received->lanes[lane].counts;
-}
-
-const CtReceivedCounts *
-ct_received_address(const CtReceived *received, guint address)
-{
-    return &received->addresses[address].counts;
+    const CtReceivedSizes *sizes = &received->sizes;
+    for (guint i = 0; i < sizes->n_lanes; i++)
+        rows[i] = received->lanes[i].counts;
+    for (guint i = 0; i < sizes->n_addresses; i++)
+        rows[sizes->n_lanes + i] = received->addresses[i].counts;
 }

@@ -67,8 +67,6 @@ void ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gi
 /* The most packets to an address since the last one that was in time; sets *address, unless they
  * are 0. */
 guint64 ct_received_unused(const CtReceived *received, guint *address);
-/* Sets the counts of all packets whose fate is decided. */
-void ct_received_count(const CtReceived *received, CtReceivedCounts *counts);
-/* Those of a lane, and those of an address that are of no lane. */
-const CtReceivedCounts *ct_received_lane(const CtReceived *received, guint lane);
-const CtReceivedCounts *ct_received_address(const CtReceived *received, guint address);
+/* Sets the counts of packets whose fate is decided: [lane], and behind these [address], of packets
+ * that are of no lane. */
+void ct_received_account(const CtReceived *received, CtReceivedCounts *rows);

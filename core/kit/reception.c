@@ -377,13 +377,16 @@ ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n, 
 
 guint64
 ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
-                  CtReceivedCounts *counts, guint *address)
+                  CtReceivedCounts *rows, guint *address)
 {
     pthread_mutex_lock(&reception->lock);
     ct_received_load(reception->received, packets, begin, end);
-    ct_received_count(reception->received, counts);
+    ct_received_account(reception->received, rows);
     const guint64 n_unused = ct_received_unused(reception->received, address);
     pthread_mutex_unlock(&reception->lock);
+    for (guint i = 0; i < reception->n_addresses; i++)
+        rows[reception->recording.n_lanes + i].n[CT_PACKETS_OVERRUN] =
+            ct_receiver_lost(reception->addresses[i].receiver);
     return n_unused;
 }
 

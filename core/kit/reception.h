@@ -53,9 +53,10 @@ void ct_reception_cut(CtReception *reception, gint64 begin);
  * *n to their number. */
 gboolean ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n,
                            GError **error);
-/* Makes `packets` have the packets of samples begin … end − 1, and sets `counts`. Returns the most
- * packets to an address since the last one that was in time, and sets *address. */
+/* Makes `packets` have the packets of samples begin … end − 1, and sets `rows` as
+ * ct_received_account does, those of addresses with CT_PACKETS_OVERRUN. Returns the most packets to
+ * an address since the last one that was in time, and sets *address. */
 guint64 ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
-                          CtReceivedCounts *counts, guint *address);
+                          CtReceivedCounts *rows, guint *address);
 /* The bytes of a packet that is loaded. */
 const guint8 *ct_reception_bytes(const CtReception *reception, const CtPacket *packet);

@@ -22,6 +22,7 @@ typedef struct {
     gint64 start, ticks_per_sample;
     CtReceivedCounts counted;    /* what the node's counters have */
     gboolean warned;             /* of received packets that are not used */
+    CtSourceAccounts *accounts;  /* of received packets; NULL: there are files */
     guint *first_lane;           /* [n_lanes] the first of `plain` of each lane of packets */
     gint64 n_stream_lanes;       /* of the stream, which may be more than those of `plain` */
     guint *lane_of;              /* [n_stream_lanes] its lane of packets, */
@@ -42,6 +43,7 @@ ct_source_finish(gpointer state)
     if (!reader)
         return;
     ct_source_close(reader->recording);
+    ct_source_accounts_free(reader->accounts);
     g_free(reader->first_lane);
     g_free(reader->lane_of);
     g_free(reader->like);
@@ -171,8 +173,10 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
         reader->end = MIN(reader->end, reader->position + output->stream->axes[0].length);
     bind_axes(reader, output);
     CtAhead *ahead = ct_source_ahead(recording);
-    if (reader->opened->reception)
+    if (reader->opened->reception) {
         ct_reception_cut(reader->opened->reception, reader->first);
+        reader->accounts = ct_source_accounts_new(reader->opened);
+    }
     return allocate(reader, error) && bind_lanes(reader, output->stream, error) &&
            (!ahead || ct_ahead_cut(ahead, reader->first, reader->end, error));
 }
@@ -207,7 +211,7 @@ warn_of_unused(Reader *reader, guint64 n_unused, guint address)
 
 /* Loads the packets of up to *n samples that are received, and sets *n to their number. */
 static gboolean
-load_received(Reader *reader, gint64 *n, CtReceivedCounts *counts, GError **error)
+load_received(Reader *reader, gint64 *n, GError **error)
 {
     CtReception *reception = reader->opened->reception;
     const gint64 position = reader->position;
@@ -215,20 +219,25 @@ load_received(Reader *reader, gint64 *n, CtReceivedCounts *counts, GError **erro
     ct_reception_start(reception);
     if (!ct_reception_wait(reception, position, *n, n, error))
         return FALSE;
-    const guint64 n_unused = ct_reception_load(reception, reader->recording->packets, position,
-                                               position + *n, counts, &address);
+    const guint64 n_unused =
+        ct_reception_load(reception, reader->recording->packets, position, position + *n,
+                          ct_source_accounts_rows(reader->accounts), &address);
     warn_of_unused(reader, n_unused, address);
     return TRUE;
 }
 
-/* Loads the packets of up to *n samples, and sets *n to their number, and `counts`
- * [CT_PACKETS_N_RECEIVED_COUNTS]. */
+/* Loads the packets of up to *n samples, and sets *n to their number, and `counts`. */
 static gboolean
-load(Reader *reader, gint64 *n, gboolean *ended, CtReceivedCounts *counts, GError **error)
+load(Reader *reader, gint64 *n, CtAdvance *advance, gboolean *ended, CtReceivedCounts *counts,
+     GError **error)
 {
     const CtPackets *packets = reader->recording->packets;
-    if (reader->opened->reception)
-        return load_received(reader, n, counts, error);
+    if (reader->accounts) {
+        if (!load_received(reader, n, error))
+            return FALSE;
+        ct_source_accounts_tell(reader->accounts, advance, counts);
+        return TRUE;
+    }
     if (ct_source_ahead(reader->recording) && !load_ahead(reader, n, ended, error))
         return FALSE;
     memcpy(counts->n, packets->counts, sizeof packets->counts);
@@ -258,7 +267,7 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
     CtReceivedCounts counts;
     for (guint i = 0; reader->opened->pipes && i < recording->n_files; i++)
         ct_pipe_start(reader->opened->pipes[i]);
-    if (!load(reader, &n, &ended, &counts, error))
+    if (!load(reader, &n, advance, &ended, &counts, error))
         return FALSE;
     count(reader, &counts, advance->counters);
     for (gint64 lane = 0; lane < reader->n_stream_lanes; lane++) {

@@ -61,8 +61,11 @@ check_account(const State *state)
 {
     static const guint reasons[] = {CT_PACKETS_LATE, CT_PACKETS_DUPLICATE, CT_PACKETS_MISTIMED,
                                     CT_PACKETS_FLAGGED, CT_PACKETS_DROPPED};
-    CtReceivedCounts counts;
-    ct_received_count(state->received, &counts);
+    CtReceivedCounts rows[2 * LANES], counts = {0};
+    ct_received_account(state->received, rows);
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+        for (guint c = 0; c < CT_PACKETS_N_RECEIVED_COUNTS; c++)
+            counts.n[c] += rows[i].n[c];
     guint64 n = state->n_used;
     for (guint i = 0; i < G_N_ELEMENTS(reasons); i++)
         n += counts.n[reasons[i]];

@@ -110,6 +110,10 @@ class Lanes(network.Network):
                                       log.wanted(used))
         flagged = log.counts["flagged"]
         n_used = np.count_nonzero(log.valid[:, :used])
+        for lane in range(log.n_lanes):
+            account = self.accounts[f"station {lane}"]
+            self.assertEqual(account["used"], np.count_nonzero(log.valid[lane, :used]))
+            self.assertEqual(account["used"] + account["flagged"] + account["missing"], used)
         wanted = {**log.counts, "missing": log.n_lanes * used - n_used - flagged,
                   "packets": n_used + sum(log.counts[name] for name in
                                           ("late", "duplicate", "stray", "flagged"))}

@@ -131,6 +131,10 @@ class Received(Station):
                   "packets": n_used + sum(log.counts[name] for name in
                                           ("late", "duplicate", "stray", "flagged"))}
         self.assertEqual(counts, {name: count for name, count in wanted.items() if count})
+        for lane, path in enumerate(paths):
+            account = self.accounts[path]
+            self.assertEqual(account["used"], np.count_nonzero(log.valid[lane, :used]))
+            self.assertEqual(account["used"] + account["flagged"] + account["missing"], used)
         beside = json.loads((self.folder / "out.npy.json").read_text())
         lost = np.repeat(np.count_nonzero(~log.valid[:, :used], 1) * SLOTS, N_BEAMLETS).tolist()
         self.assertEqual(beside["validity"]["invalid_samples"], lost if any(lost) else [])
@@ -317,6 +321,61 @@ class Slow(Station):
         self.send(process, ports, [event for event in log.events if event[0] >= 600])
         self.assertEqual(self.end(process), {"packets": 2400})
         np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(800))
+
+
+class Accounts(Station):
+    def test_overrun(self):
+        """The kernel drops what nobody receives, which is counted, and missing."""
+        port = free_port()
+        packet = Log(self.random, [port], 1, False).packet
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"], window="10 ms"))
+        self.wait_bound(process, [port])
+        data = packet(0, 0)[16:]
+        self.send(process, [port], [(i, port, make_packet(data, i, 0)) for i in range(200)])
+        process.send_signal(signal.SIGSTOP)
+        sent = 200
+        while network.udp_table()[port][1] < 300:
+            for _ in range(1000):
+                self.socket_of(port, "127.0.0.1").send(make_packet(data, sent, 0))
+                sent += 1
+        lost = network.udp_table()[port][1]
+        process.send_signal(signal.SIGCONT)
+        self.wait_for(process, "packets that are not received",
+                      lambda: network.udp_table()[port][0] == 0)
+        for _ in range(1000):
+            self.socket_of(port, "127.0.0.1").send(make_packet(data, sent, 0))
+            sent += 1
+            self.wait_for(process, "packets that are not received",
+                          lambda: network.udp_table()[port][0] == 0)
+        counters = {"used": 0, "missing": 0}
+        while counters["used"] + counters["missing"] < sent - 500:
+            counters = self.counters(process)
+        self.assertEqual(counters["overrun"], lost)
+        self.assertEqual(counters["missing"], lost)
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+
+    def test_table(self):
+        """The report as text has a line for each address, 32 at most."""
+        ports = [free_port() for _ in range(34)]
+        log = Log(self.random, ports, 260, False)
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports],
+                                          window="10 ms"), "--stats", "text",
+                              stop=time_after(100 * SLOTS))
+        self.wait_bound(process, ports)
+        log.valid[:2] = False  # of the first two addresses, one packet comes later
+        self.send(process, ports, [event for event in log.events if event[0] != 50 or
+                                   event[1] not in ports[:2]], step=64)
+        text, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, errors)
+        lines = (text + errors).splitlines()
+        found = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("udp://")}
+        self.assertEqual(len(found), 32)
+        at = next(i for i, line in enumerate(lines) if line.split()[:2] == ["station", "packets"])
+        self.assertEqual(lines[at].split(), ["station", "packets", "missing", "received", "used"])
+        self.assertEqual(found[f"udp://127.0.0.1:{ports[0]}"], ["99", "1", "99", "99"])
+        self.assertEqual(found[f"udp://127.0.0.1:{ports[5]}"], ["100", "0", "100", "100"])
+        self.assertIn("and 2 others, with fewer faults", lines)
 
 
 class Ends(Station):

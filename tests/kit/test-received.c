@@ -67,9 +67,12 @@ run_clear(Run *run)
 static guint64
 count(const Run *run, guint which)
 {
-    CtReceivedCounts counts;
-    ct_received_count(run->received, &counts);
-    return counts.n[which];
+    CtReceivedCounts rows[LANES + ADDRESSES];
+    guint64 sum = 0;
+    ct_received_account(run->received, rows);
+    for (guint i = 0; i < LANES + ADDRESSES; i++)
+        sum += rows[i].n[which];
+    return sum;
 }
 
 static void
@@ -172,6 +175,8 @@ check_account(const Run *run)
     for (guint i = 0; i < G_N_ELEMENTS(reasons); i++)
         refused += count(run, reasons[i]);
     g_assert_cmpuint(count(run, CT_PACKETS_READ), ==, run->n_used + refused);
+    g_assert_cmpuint(count(run, CT_PACKETS_RECEIVED), ==, run->n_used + refused);
+    g_assert_cmpuint(count(run, CT_PACKETS_USED), ==, run->n_used);
     g_assert_cmpuint(count(run, CT_PACKETS_READ), <=, run->n_put);
 }
 
