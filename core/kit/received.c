@@ -27,8 +27,13 @@ typedef struct {
     gboolean has_phase;
     gint64 newest;    /* stamp of those that were accepted */
     CtPacket pending; /* a packet whose stamp is to be confirmed; offset −1: none */
-    guint64 n_unused; /* datagrams since the last one that was accepted */
+    CtReceivedCounts counts;
 } Lane;
+
+typedef struct {
+    guint64 n_unused;        /* datagrams since the last one that was accepted */
+    CtReceivedCounts counts; /* of those that are of no lane */
+} Address;
 
 struct CtReceived {
     CtReceivedSizes sizes;
@@ -39,8 +44,9 @@ struct CtReceived {
     gsize n_mapped; /* its bytes */
     gint64 *free;   /* [n_free] offsets; the one that was used last is used first */
     guint n_free;
-    Lane *lanes;     /* [n_lanes] */
-    CtPacket *slots; /* [n_lanes][n_slots] */
+    Lane *lanes;        /* [n_lanes] */
+    Address *addresses; /* [n_addresses] */
+    CtPacket *slots;    /* [n_lanes][n_slots] */
     gint64 n_slots;
     gint64 base;   /* the first slot; slot s stands for the n_samples samples from first + s ·
                       n_samples on */
@@ -48,7 +54,6 @@ struct CtReceived {
     gint64 safe;   /* the sample before which nothing else is accepted */
     gint64 begin;  /* packets that end before this sample are not wanted */
     GArray *spare; /* CtPacket, for the next load */
-    guint64 counts[CT_PACKETS_N_RECEIVED_COUNTS];
 };
 
 static gint64
@@ -106,6 +111,7 @@ make_lanes(CtReceived *received, GError **error)
     const gsize n = sizes->n_lanes * (gsize)received->n_slots;
     received->slots = CT_TABLE(CtPacket, n, "packets", error);
     received->lanes = received->slots ? CT_TABLE(Lane, sizes->n_lanes, "lanes", error) : NULL;
+    received->addresses = g_new0(Address, sizes->n_addresses);
     if (!received->lanes)
         return FALSE;
     for (gsize i = 0; i < n; i++)
@@ -147,6 +153,7 @@ ct_received_free(CtReceived *received)
         munmap(received->memory, received->n_mapped);
     g_array_unref(received->spare);
     g_free(received->lanes);
+    g_free(received->addresses);
     g_free(received->slots);
     g_free(received->free);
     g_free(received);
@@ -171,11 +178,11 @@ give_back(CtReceived *received, gint64 offset)
 }
 
 static void
-refuse(CtReceived *received, gint64 offset, guint count)
+refuse(CtReceived *received, CtReceivedCounts *counts, gint64 offset, guint count)
 {
-    received->counts[CT_PACKETS_READ] +=
-        count != CT_PACKETS_CORRUPT && count != CT_PACKETS_TRUNCATED;
-    received->counts[count]++;
+    counts->n[CT_PACKETS_READ] += count != CT_PACKETS_CORRUPT && count != CT_PACKETS_TRUNCATED;
+    counts->n[CT_PACKETS_RECEIVED]++;
+    counts->n[count]++;
     give_back(received, offset);
 }
 
@@ -226,7 +233,7 @@ discard(CtReceived *received, gint64 end, guint count)
         const CtPacket *packet;
         for (; (packet = queue_head(lane)) && packet->stamp < end; lane->head++)
             if (count != CT_PACKETS_READ)
-                refuse(received, packet->offset, count);
+                refuse(received, &lane->counts, packet->offset, count);
             else
                 give_back(received, packet->offset);
         shorten(lane);
@@ -278,22 +285,23 @@ accept(CtReceived *received, const CtPacket *packet)
 {
     const gint64 n = received->sizes.n_samples;
     Lane *lane = &received->lanes[packet->lane];
+    Address *address = &received->addresses[packet->file];
     if (packet->stamp >= received->sizes.first && packet->stamp + n <= received->begin) {
-        lane->n_unused = 0;
+        address->n_unused = 0;
         move_window(received, packet->stamp);
         give_back(received, packet->offset);
         return;
     }
     if (packet->stamp < received->safe) {
-        refuse(received, packet->offset, CT_PACKETS_LATE);
+        refuse(received, &lane->counts, packet->offset, CT_PACKETS_LATE);
         return;
     }
-    lane->n_unused = 0;
+    address->n_unused = 0;
     move_window(received, packet->stamp);
     const gint64 slot = slot_of(received, packet->stamp);
     CtPacket *to = &lane->slots[slot % received->n_slots];
     if (to->offset >= 0) {
-        refuse(received, packet->offset,
+        refuse(received, &lane->counts, packet->offset,
                to->stamp == packet->stamp ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED);
         return;
     }
@@ -325,7 +333,7 @@ confirm(CtReceived *received, Lane *lane, gint64 next)
     if (is_followed || !is_doubtful(received, lane, packet.stamp))
         accept(received, &packet);
     else
-        refuse(received, packet.offset, CT_PACKETS_MISTIMED);
+        refuse(received, &lane->counts, packet.offset, CT_PACKETS_MISTIMED);
 }
 
 static gboolean
@@ -339,14 +347,14 @@ void
 ct_received_put(CtReceived *received, const CtPacket *packet)
 {
     Lane *lane = &received->lanes[packet->lane];
-    lane->n_unused++;
+    received->addresses[packet->file].n_unused++;
     if (is_far(received, packet->stamp)) {
-        refuse(received, packet->offset, CT_PACKETS_MISTIMED);
+        refuse(received, &lane->counts, packet->offset, CT_PACKETS_MISTIMED);
         return;
     }
     if (lane->pending.offset >= 0) {
         if (packet->stamp == lane->pending.stamp) {
-            refuse(received, packet->offset, CT_PACKETS_DUPLICATE);
+            refuse(received, &lane->counts, packet->offset, CT_PACKETS_DUPLICATE);
             return;
         }
         confirm(received, lane, packet->stamp);
@@ -358,10 +366,17 @@ ct_received_put(CtReceived *received, const CtPacket *packet)
 }
 
 void
-ct_received_refuse(CtReceived *received, guint lane, gint64 offset, guint count)
+ct_received_refuse(CtReceived *received, guint address, gint64 offset, guint count)
 {
-    received->lanes[lane].n_unused++;
-    refuse(received, offset, count);
+    Address *of = &received->addresses[address];
+    of->n_unused++;
+    refuse(received, &of->counts, offset, count);
+}
+
+void
+ct_received_restamp(CtReceived *received, guint address, guint64 n)
+{
+    received->addresses[address].counts.n[CT_PACKETS_RESTAMPED] += n;
 }
 
 /* ---- reading ---- */
@@ -394,7 +409,10 @@ ct_received_cut(CtReceived *received, gint64 begin)
     settle(received, begin - received->sizes.n_samples + 1);
     discard(received, begin - received->sizes.n_samples + 1, CT_PACKETS_READ);
     /* Packets that were dropped or refused until now belong to a time that nobody wants. */
-    memset(received->counts, 0, sizeof received->counts);
+    for (guint i = 0; i < received->sizes.n_lanes; i++)
+        received->lanes[i].counts = (CtReceivedCounts){0};
+    for (guint i = 0; i < received->sizes.n_addresses; i++)
+        received->addresses[i].counts = (CtReceivedCounts){0};
 }
 
 /* The packets that begin in samples begin … end − 1, if none is missing. */
@@ -414,14 +432,16 @@ take(CtReceived *received, Lane *lane, GArray *packets, gint64 begin, gint64 end
     for (; (packet = queue_head(lane)) && packet->stamp < end; lane->head++) {
         missing -= packet->stamp >= begin;
         if (packet->flagged) {
-            refuse(received, packet->offset, CT_PACKETS_FLAGGED);
+            refuse(received, &lane->counts, packet->offset, CT_PACKETS_FLAGGED);
             continue;
         }
-        received->counts[CT_PACKETS_READ]++;
-        received->counts[CT_PACKETS_REORDERED] += packet->joins;
+        lane->counts.n[CT_PACKETS_READ]++;
+        lane->counts.n[CT_PACKETS_RECEIVED]++;
+        lane->counts.n[CT_PACKETS_USED]++;
+        lane->counts.n[CT_PACKETS_REORDERED] += packet->joins;
         g_array_append_vals(packets, packet, 1);
     }
-    received->counts[CT_PACKETS_MISSING] += (guint64)MAX(missing, 0);
+    lane->counts.n[CT_PACKETS_MISSING] += (guint64)MAX(missing, 0);
     shorten(lane);
 }
 
@@ -450,19 +470,23 @@ ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gint64 
 }
 
 guint64
-ct_received_unused(const CtReceived *received, guint *lane)
+ct_received_unused(const CtReceived *received, guint *address)
 {
     guint64 most = 0;
-    for (guint i = 0; i < received->sizes.n_lanes; i++)
-        if (received->lanes[i].n_unused > most) {
-            most = received->lanes[i].n_unused;
-            *lane = i;
+    for (guint i = 0; i < received->sizes.n_addresses; i++)
+        if (received->addresses[i].n_unused > most) {
+            most = received->addresses[i].n_unused;
+            *address = i;
         }
     return most;
 }
 
-const guint64 *
-ct_received_counts(const CtReceived *received)
+void
+ct_received_account(const CtReceived *received, CtReceivedCounts *rows)
 {
-    return received->counts;
+    const CtReceivedSizes *sizes = &received->sizes;
+    for (guint i = 0; i < sizes->n_lanes; i++)
+        rows[i] = received->lanes[i].counts;
+    for (guint i = 0; i < sizes->n_addresses; i++)
+        rows[sizes->n_lanes + i] = received->addresses[i].counts;
 }

@@ -18,15 +18,20 @@
 
 typedef struct {
     guint n_lanes;
+    guint n_addresses;   /* `file` of a packet is the number of its address */
     gint64 n_samples;    /* of a packet */
     gint64 first;        /* sample with which the stream begins; what is before is late */
     gint64 window;       /* in samples */
     gint64 max_gap;      /* in samples; a packet farther than this ahead or behind is mistimed */
-    gsize packet_bytes;  /* of the longest packet */
+    gsize packet_bytes;  /* of the longest packet, and what comes before it */
     gint64 buffer_bytes; /* of all buffers */
 } CtReceivedSizes;
 
 typedef struct CtReceived CtReceived;
+
+typedef struct {
+    guint64 n[CT_PACKETS_N_RECEIVED_COUNTS];
+} CtReceivedCounts;
 
 /* The least buffer_bytes that are enough. */
 gint64 ct_received_least_bytes(const CtReceivedSizes *sizes);
@@ -42,8 +47,10 @@ guint8 *ct_received_bytes(const CtReceived *received, gint64 offset);
 gsize ct_received_room(const CtReceived *received);
 /* Takes a borrowed buffer back that holds a packet, at its `offset`. */
 void ct_received_put(CtReceived *received, const CtPacket *packet);
-/* Takes one back whose packet is not used, for the reason `count`. Whole ones are also READ. */
-void ct_received_refuse(CtReceived *received, guint lane, gint64 offset, guint count);
+/* Takes one back that has a packet of no lane, for the reason `count`. Whole ones are also READ. */
+void ct_received_refuse(CtReceived *received, guint address, gint64 offset, guint count);
+/* Counts packets of an address whose stamps were corrected. */
+void ct_received_restamp(CtReceived *received, guint address, guint64 n);
 
 /* ---- reading ---- */
 
@@ -57,7 +64,9 @@ gint64 ct_received_most(const CtReceived *received);
 /* Makes `packets` have the packets of samples begin … end − 1, which are safe, and gives back those
  * before, which it had. Each `offset` is that of a buffer. Counts what is missing. */
 void ct_received_load(CtReceived *received, CtPackets *packets, gint64 begin, gint64 end);
-/* The most packets of a lane since the last one that was in time; sets *lane, unless they are 0. */
-guint64 ct_received_unused(const CtReceived *received, guint *lane);
-/* [CT_PACKETS_N_RECEIVED_COUNTS] of the packets whose fate is decided. */
-const guint64 *ct_received_counts(const CtReceived *received);
+/* The most packets to an address since the last one that was in time; sets *address, unless they
+ * are 0. */
+guint64 ct_received_unused(const CtReceived *received, guint *address);
+/* Sets the counts of packets whose fate is decided: [lane], and behind these [address], of packets
+ * that are of no lane. */
+void ct_received_account(const CtReceived *received, CtReceivedCounts *rows);

@@ -28,18 +28,17 @@ destroy(CtReception *reception)
     atomic_store(&reception->stops, TRUE);
     if (reception->received)
         pthread_join(reception->thread, NULL);
-    for (guint i = 0; i < reception->n_lanes; i++)
-        ct_receiver_close(reception->lanes[i].receiver);
+    for (guint i = 0; i < reception->n_addresses; i++)
+        ct_receiver_close(reception->addresses[i].receiver);
     ct_received_free(reception->received);
     g_clear_pointer(&reception->bytes, g_byte_array_unref);
     g_clear_pointer(&reception->datagrams, g_array_unref);
     g_clear_error(&reception->failure);
-    if (reception->source->clear)
-        reception->source->clear(reception->self);
+    g_clear_pointer(&reception->ordered, g_array_unref);
+    ct_reception_clear_recording(&reception->recording);
     pthread_cond_destroy(&reception->more);
     pthread_mutex_destroy(&reception->lock);
-    g_free(reception->lanes);
-    g_free(reception->self);
+    g_free(reception->addresses);
     g_free(reception->key);
     g_free(reception);
 }
@@ -63,19 +62,17 @@ open_all(const CtSource *source, const CtParams *given, const char *const *paths
     CtReception *reception = g_new0(CtReception, 1);
     gboolean good = TRUE;
     init_lock(reception);
-    reception->source = source;
-    reception->self = g_malloc0(MAX(source->self_bytes, 1));
-    reception->format = source->format;
-    reception->format.data = reception->self;
-    reception->n_lanes = n;
-    reception->lanes = g_new0(CtReceptionLane, n);
+    ct_reception_init_recording(reception, source, given, n);
+    reception->n_addresses = n;
+    reception->addresses = g_new0(CtReceptionAddress, n);
+    reception->skip = (gsize)ct_params_int(given, "skip");
     reception->bytes = g_byte_array_new();
     reception->datagrams = g_array_new(FALSE, FALSE, sizeof(CtFirstDatagram));
-    if (source->begin)
-        source->begin(reception->self, given);
     for (guint i = 0; i < n && good; i++) {
-        reception->lanes[i].receiver = ct_receiver_open(paths[i], error);
-        good = reception->lanes[i].receiver != NULL;
+        reception->addresses[i].receiver = ct_receiver_open(paths[i], error);
+        good = reception->addresses[i].receiver != NULL;
+        if (good)
+            reception->recording.files[i].path = reception->addresses[i].receiver->path;
     }
     if (good)
         return reception;
@@ -139,32 +136,44 @@ ct_reception_start(CtReception *reception)
 /* ---- datagrams ---- */
 
 guint
-ct_reception_classify(const CtReception *reception, guint lane, const guint8 *bytes, gsize n,
-                      CtPacket *packet)
+ct_reception_parse(const CtReception *reception, guint address, const guint8 *bytes, gsize n,
+                   CtPacket *packet)
 {
     const CtPacketFormat *format = &reception->format;
+    const CtReceptionAddress *of = &reception->addresses[address];
     const gsize wanted = n < format->header_bytes ? 0 : format->size(bytes, format->data);
     if (wanted == 0 || n > wanted)
         return CT_PACKETS_CORRUPT;
     if (n < wanted)
         return CT_PACKETS_TRUNCATED;
-    if (n != reception->lanes[lane].packet_bytes ||
-        !format->alike(reception->lanes[lane].header, bytes, format->data))
+    if (n != of->packet_bytes || !format->alike(of->header, bytes, format->data))
         return CT_PACKETS_STRAY;
-    *packet = (CtPacket){.file = lane};
-    reception->source->found(bytes, packet, reception->self);
-    packet->lane = lane;
+    *packet = (CtPacket){.file = address};
+    reception->recording.source->found(bytes, packet, reception->recording.self);
+    return CT_PACKETS_READ;
+}
+
+guint
+ct_reception_classify(const CtReception *reception, guint address, const guint8 *bytes, gsize n,
+                      CtPacket *packet, guint64 *n_restamped)
+{
+    const guint count = ct_reception_parse(reception, address, bytes, n, packet);
+    if (count != CT_PACKETS_READ)
+        return count;
+    if (reception->ordered)
+        return ct_reception_place(reception, packet, n_restamped);
+    packet->lane = address;
     return CT_PACKETS_READ;
 }
 
 /* With the lock. Takes a datagram of any kind into what has been received. */
 static void
-put(CtReception *reception, guint lane, const CtPacket *packet, guint count)
+put(CtReception *reception, guint address, const CtPacket *packet, guint count)
 {
     if (count == CT_PACKETS_READ)
         ct_received_put(reception->received, packet);
     else
-        ct_received_refuse(reception->received, lane, packet->offset, count);
+        ct_received_refuse(reception->received, address, packet->offset, count);
 }
 
 /* ---- the thread ---- */
@@ -188,22 +197,33 @@ borrow(const CtReception *reception, Batch *batch, guint n)
                                            ct_received_room(received), 0};
 }
 
+/* The bytes of the packet of a datagram; none if it ends before. */
+static gsize
+count_behind(const CtReception *reception, const CtDatagram *datagram)
+{
+    return datagram->n - MIN(datagram->n, reception->skip);
+}
+
 /* Receives what is there from one address, up to a batch. */
 static gboolean
-receive(CtReception *reception, guint lane, Batch *batch, GError **error)
+receive(CtReception *reception, guint address, Batch *batch, GError **error)
 {
-    CtReceiver *receiver = reception->lanes[lane].receiver;
+    CtReceiver *receiver = reception->addresses[address].receiver;
+    guint64 n_restamped = 0;
     const int n = receiver->kind->receive(receiver, batch->datagrams, reception->batch, error);
     if (n <= 0)
         return n == 0;
     for (int i = 0; i < n; i++) {
-        batch->counts[i] = ct_reception_classify(reception, lane, batch->datagrams[i].bytes,
-                                                 batch->datagrams[i].n, &batch->packets[i]);
+        const CtDatagram *datagram = &batch->datagrams[i];
+        batch->counts[i] = ct_reception_classify(
+            reception, address, datagram->bytes + reception->skip,
+            count_behind(reception, datagram), &batch->packets[i], &n_restamped);
         batch->packets[i].offset = batch->offsets[i];
     }
     pthread_mutex_lock(&reception->lock);
     for (int i = 0; i < n; i++)
-        put(reception, lane, &batch->packets[i], batch->counts[i]);
+        put(reception, address, &batch->packets[i], batch->counts[i]);
+    ct_received_restamp(reception->received, address, n_restamped);
     borrow(reception, batch, (guint)n);
     if (ct_received_safe(reception->received) >= reception->wanted)
         pthread_cond_signal(&reception->more);
@@ -217,9 +237,9 @@ receive_all(CtReception *reception, struct pollfd *readable, Batch *batch)
 {
     GError *failure = NULL;
     while (!failure && !atomic_load(&reception->stops)) {
-        if (poll(readable, reception->n_lanes, WAIT_MILLISECONDS) <= 0)
+        if (poll(readable, reception->n_addresses, WAIT_MILLISECONDS) <= 0)
             continue;
-        for (guint i = 0; i < reception->n_lanes && !failure; i++)
+        for (guint i = 0; i < reception->n_addresses && !failure; i++)
             if (readable[i].revents != 0)
                 receive(reception, i, batch, &failure);
     }
@@ -230,10 +250,10 @@ static gpointer
 run_thread(gpointer data)
 {
     CtReception *reception = data;
-    g_autofree struct pollfd *readable = g_new0(struct pollfd, reception->n_lanes);
+    g_autofree struct pollfd *readable = g_new0(struct pollfd, reception->n_addresses);
     g_autofree Batch *batch = g_new0(Batch, 1);
-    for (guint i = 0; i < reception->n_lanes; i++)
-        readable[i] = (struct pollfd){.fd = reception->lanes[i].receiver->fd, .events = POLLIN};
+    for (guint i = 0; i < reception->n_addresses; i++)
+        readable[i] = (struct pollfd){.fd = reception->addresses[i].receiver->fd, .events = POLLIN};
     pthread_mutex_lock(&reception->lock);
     borrow(reception, batch, CT_RECEIVER_BATCH);
     pthread_mutex_unlock(&reception->lock);
@@ -267,12 +287,15 @@ put_first(CtReception *reception)
         const guint8 *bytes = reception->bytes->data + one->at;
         gint64 offset;
         CtPacket packet;
-        const guint count = ct_reception_classify(reception, one->lane, bytes, one->n, &packet);
+        guint64 n_restamped = 0;
+        const guint count =
+            ct_reception_classify(reception, one->address, bytes, one->n, &packet, &n_restamped);
         ct_received_borrow(received, &offset, 1);
         packet.offset = offset;
         if (count == CT_PACKETS_READ)
-            memcpy(ct_received_bytes(received, offset), bytes, one->n);
-        put(reception, one->lane, &packet, count);
+            memcpy(ct_received_bytes(received, offset) + reception->skip, bytes, one->n);
+        put(reception, one->address, &packet, count);
+        ct_received_restamp(received, one->address, n_restamped);
     }
     g_clear_pointer(&reception->bytes, g_byte_array_unref);
     g_clear_pointer(&reception->datagrams, g_array_unref);
@@ -283,12 +306,10 @@ static gboolean
 begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
 {
     sizes->first = reception->first;
-    for (guint i = 0; i < reception->n_lanes; i++)
-        sizes->packet_bytes = MAX(sizes->packet_bytes, reception->lanes[i].packet_bytes);
     /* An address whose socket is emptied at once must not get ahead of the others by the window. */
     const gint64 in_window = sizes->window / 2 / sizes->n_samples;
-    reception->batch =
-        reception->n_lanes == 1 ? CT_RECEIVER_BATCH : (guint)CLAMP(in_window, 1, CT_RECEIVER_BATCH);
+    reception->batch = reception->n_addresses == 1 ? CT_RECEIVER_BATCH
+                                                   : (guint)CLAMP(in_window, 1, CT_RECEIVER_BATCH);
     CtReceived *received = ct_received_new(sizes, error);
     if (!received)
         return FALSE;
@@ -356,19 +377,27 @@ ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n, 
 
 guint64
 ct_reception_load(CtReception *reception, CtPackets *packets, gint64 begin, gint64 end,
-                  guint64 *counts, guint *lane)
+                  CtReceivedCounts *rows, guint *address)
 {
     pthread_mutex_lock(&reception->lock);
     ct_received_load(reception->received, packets, begin, end);
-    memcpy(counts, ct_received_counts(reception->received),
-           CT_PACKETS_N_RECEIVED_COUNTS * sizeof *counts);
-    const guint64 n_unused = ct_received_unused(reception->received, lane);
+    ct_received_account(reception->received, rows);
+    const guint64 n_unused = ct_received_unused(reception->received, address);
     pthread_mutex_unlock(&reception->lock);
+    for (guint i = 0; i < reception->n_addresses; i++)
+        rows[reception->recording.n_lanes + i].n[CT_PACKETS_OVERRUN] =
+            ct_receiver_lost(reception->addresses[i].receiver);
     return n_unused;
 }
 
 const guint8 *
 ct_reception_bytes(const CtReception *reception, const CtPacket *packet)
 {
-    return ct_received_bytes(reception->received, packet->offset);
+    return ct_received_bytes(reception->received, packet->offset) + reception->skip;
+}
+
+gsize
+ct_reception_skip(const CtReception *reception)
+{
+    return reception->skip;
 }

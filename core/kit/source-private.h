@@ -68,6 +68,15 @@ gboolean ct_source_has_receivers(const CtSourceOpened *opened, const CtParams *g
 gboolean ct_source_open_receivers(CtSourceOpened *opened, const CtParams *given, GError **error);
 /* Receives packets from now on; `plain` has been described. */
 gboolean ct_source_receive(CtSourceOpened *opened, const CtParams *given, GError **error);
+/* The accounts of received packets by lanes and addresses, for the reader (source-account.c). */
+typedef struct CtSourceAccounts CtSourceAccounts;
+
+CtSourceAccounts *ct_source_accounts_new(const CtSourceOpened *opened);
+void ct_source_accounts_free(CtSourceAccounts *accounts);
+/* Where to write the counts of lanes and addresses (ct_received_account). */
+CtReceivedCounts *ct_source_accounts_rows(CtSourceAccounts *accounts);
+/* Sets `sum` to that of all rows, and tells the core of them. */
+void ct_source_accounts_tell(CtSourceAccounts *accounts, CtAdvance *advance, CtReceivedCounts *sum);
 /* Reads long files by a sample of their packets, if that stands for all: sets opened->ahead. Else,
  * all is as before, but the searches have to go back to their beginnings (source-sample.c). */
 void ct_source_open_long(CtSourceOpened *opened, const CtParams *given, const CtAheadSizes *sizes);

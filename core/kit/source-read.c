@@ -20,8 +20,9 @@ typedef struct {
     gint64 position; /* the next sample to produce */
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
-    guint64 counted[CT_PACKETS_N_RECEIVED_COUNTS]; /* what the node's counters have */
-    gboolean warned;                               /* of received packets that are not used */
+    CtReceivedCounts counted;    /* what the node's counters have */
+    gboolean warned;             /* of received packets that are not used */
+    CtSourceAccounts *accounts;  /* of received packets; NULL: there are files */
     guint *first_lane;           /* [n_lanes] the first of `plain` of each lane of packets */
     gint64 n_stream_lanes;       /* of the stream, which may be more than those of `plain` */
     guint *lane_of;              /* [n_stream_lanes] its lane of packets, */
@@ -42,6 +43,7 @@ ct_source_finish(gpointer state)
     if (!reader)
         return;
     ct_source_close(reader->recording);
+    ct_source_accounts_free(reader->accounts);
     g_free(reader->first_lane);
     g_free(reader->lane_of);
     g_free(reader->like);
@@ -171,8 +173,10 @@ ct_source_prepare(CtPrepare *prepare, gpointer *state, GError **error)
         reader->end = MIN(reader->end, reader->position + output->stream->axes[0].length);
     bind_axes(reader, output);
     CtAhead *ahead = ct_source_ahead(recording);
-    if (reader->opened->reception)
+    if (reader->opened->reception) {
         ct_reception_cut(reader->opened->reception, reader->first);
+        reader->accounts = ct_source_accounts_new(reader->opened);
+    }
     return allocate(reader, error) && bind_lanes(reader, output->stream, error) &&
            (!ahead || ct_ahead_cut(ahead, reader->first, reader->end, error));
 }
@@ -194,7 +198,7 @@ load_ahead(Reader *reader, gint64 *n, gboolean *ended, GError **error)
 /* Warns once of an address of which nothing is used any more: after a pause or a change of its
  * sender, or of its clock or that of another. */
 static void
-warn_of_unused(Reader *reader, guint64 n_unused, guint lane)
+warn_of_unused(Reader *reader, guint64 n_unused, guint address)
 {
     if (reader->warned || n_unused < MOST_UNUSED)
         return;
@@ -202,47 +206,52 @@ warn_of_unused(Reader *reader, guint64 n_unused, guint lane)
     ct_params_warn(reader->given, reader->recording->source->files,
                    "the last %d packets to %s are not used: they are late, of another stream, or "
                    "farther than 'max_gap' from those before them",
-                   MOST_UNUSED, reader->recording->files[lane].path);
+                   MOST_UNUSED, reader->recording->files[address].path);
 }
 
 /* Loads the packets of up to *n samples that are received, and sets *n to their number. */
 static gboolean
-load_received(Reader *reader, gint64 *n, guint64 *counts, GError **error)
+load_received(Reader *reader, gint64 *n, GError **error)
 {
     CtReception *reception = reader->opened->reception;
     const gint64 position = reader->position;
-    guint lane = 0;
+    guint address = 0;
     ct_reception_start(reception);
     if (!ct_reception_wait(reception, position, *n, n, error))
         return FALSE;
-    const guint64 n_unused = ct_reception_load(reception, reader->recording->packets, position,
-                                               position + *n, counts, &lane);
-    warn_of_unused(reader, n_unused, lane);
+    const guint64 n_unused =
+        ct_reception_load(reception, reader->recording->packets, position, position + *n,
+                          ct_source_accounts_rows(reader->accounts), &address);
+    warn_of_unused(reader, n_unused, address);
     return TRUE;
 }
 
-/* Loads the packets of up to *n samples, and sets *n to their number, and `counts`
- * [CT_PACKETS_N_RECEIVED_COUNTS]. */
+/* Loads the packets of up to *n samples, and sets *n to their number, and `counts`. */
 static gboolean
-load(Reader *reader, gint64 *n, gboolean *ended, guint64 *counts, GError **error)
+load(Reader *reader, gint64 *n, CtAdvance *advance, gboolean *ended, CtReceivedCounts *counts,
+     GError **error)
 {
     const CtPackets *packets = reader->recording->packets;
-    if (reader->opened->reception)
-        return load_received(reader, n, counts, error);
+    if (reader->accounts) {
+        if (!load_received(reader, n, error))
+            return FALSE;
+        ct_source_accounts_tell(reader->accounts, advance, counts);
+        return TRUE;
+    }
     if (ct_source_ahead(reader->recording) && !load_ahead(reader, n, ended, error))
         return FALSE;
-    memcpy(counts, packets->counts, sizeof packets->counts);
+    memcpy(counts->n, packets->counts, sizeof packets->counts);
     return TRUE;
 }
 
 /* Adds what has been counted since the last time to the node's counters. */
 static void
-count(Reader *reader, const guint64 *counts, guint64 *counters)
+count(Reader *reader, const CtReceivedCounts *counts, guint64 *counters)
 {
     const guint n = reader->opened->reception ? CT_PACKETS_N_RECEIVED_COUNTS : CT_PACKETS_N_COUNTS;
     for (guint i = 0; i < n; i++) {
-        counters[i] += counts[i] - reader->counted[i];
-        reader->counted[i] = counts[i];
+        counters[i] += counts->n[i] - reader->counted.n[i];
+        reader->counted.n[i] = counts->n[i];
     }
 }
 
@@ -255,12 +264,12 @@ ct_source_advance(gpointer state, CtAdvance *advance, GError **error)
     CtDeparture *out = &advance->outputs[0];
     gint64 n = MIN(out->room, reader->end - reader->position);
     gboolean ended = FALSE;
-    guint64 counts[CT_PACKETS_N_RECEIVED_COUNTS];
+    CtReceivedCounts counts;
     for (guint i = 0; reader->opened->pipes && i < recording->n_files; i++)
         ct_pipe_start(reader->opened->pipes[i]);
-    if (!load(reader, &n, &ended, counts, error))
+    if (!load(reader, &n, advance, &ended, &counts, error))
         return FALSE;
-    count(reader, counts, advance->counters);
+    count(reader, &counts, advance->counters);
     for (gint64 lane = 0; lane < reader->n_stream_lanes; lane++) {
         guint8 *to = out->validity + lane * out->validity_stride;
         if (reader->like[lane] < lane)

@@ -20,7 +20,9 @@ ct_source_has_receivers(const CtSourceOpened *opened, const CtParams *given,
             n++;
         }
     *has_receivers = n > 0;
-    if (n > 0 && (!source->is_lane_a_file || source->find || source->next))
+    const gboolean has_functions =
+        (source->is_lane_a_file || source->place) && !source->find && !source->next;
+    if (n > 0 && (!has_functions || !ct_params_knows(given, "window")))
         return ct_params_error(given, source->files, error,
                                "wants files, but is given '%s': this source does not receive from "
                                "the network",
@@ -32,7 +34,7 @@ ct_source_has_receivers(const CtSourceOpened *opened, const CtParams *given,
                            path, recording->n_files);
 }
 
-/* Takes the streams of the lanes that have been found. */
+/* Takes the streams of the addresses that have been found, and the packets by which lanes are. */
 static gboolean
 take_headers(CtSourceOpened *opened, GError **error)
 {
@@ -50,6 +52,8 @@ take_headers(CtSourceOpened *opened, GError **error)
                     source->format.name, recording->files[0].path);
         return FALSE;
     }
+    ct_reception_ordered(opened->reception, recording->packets->packets);
+    recording->packets->counts[CT_PACKETS_READ] = recording->packets->packets->len;
     return TRUE;
 }
 
@@ -59,9 +63,12 @@ begin_packets(CtSourceOpened *opened, GError **error)
 {
     CtRecording *recording = &opened->recording;
     CtPackets *packets = recording->packets;
-    if (recording->n_lanes != recording->n_files || recording->overlap != 0)
+    const gboolean are_lanes =
+        !recording->source->is_lane_a_file || recording->n_lanes == recording->n_files;
+    if (!are_lanes || recording->overlap != 0)
         return ct_source_fault(recording->source, error,
                                "it wants a lane for each address, and packets that do not overlap");
+    g_array_set_size(packets->packets, 0);
     packets->n_lanes = recording->n_lanes;
     packets->n_samples = recording->n_samples;
     packets->lane_begin = g_new0(guint, packets->n_lanes + 1);
@@ -75,15 +82,12 @@ gboolean
 ct_source_open_receivers(CtSourceOpened *opened, const CtParams *given, GError **error)
 {
     CtRecording *recording = &opened->recording;
-    if (!ct_params_knows(given, "window") || !ct_params_knows(given, "buffer"))
-        return ct_source_fault(
-            recording->source, error,
-            "it lacks CT_SOURCE_RECEIVE_PARAMS, with which packets are received");
     opened->reception =
         ct_reception_get(recording->source, given, (const char *const *)opened->paths->pdata,
                          recording->n_files, error);
     return opened->reception &&
-           ct_reception_find(opened->reception, (gint64)ct_params_real(given, "buffer"), error) &&
+           ct_reception_find(opened->reception, (gint64)ct_params_real(given, "buffer"), given,
+                             error) &&
            take_headers(opened, error) && ct_source_order(recording, given, error) &&
            begin_packets(opened, error);
 }
@@ -100,20 +104,22 @@ ct_source_receive(CtSourceOpened *opened, const CtParams *given, GError **error)
             "must have");
     CtReceivedSizes sizes = {
         .n_lanes = recording->n_lanes,
+        .n_addresses = recording->n_files,
         .n_samples = recording->n_samples,
         .window = llround(ct_params_real(given, "window") * rate),
         .max_gap = recording->max_gap,
         .buffer_bytes = (gint64)ct_params_real(given, "buffer"),
     };
     for (guint i = 0; i < recording->n_files; i++)
-        sizes.packet_bytes = MAX(sizes.packet_bytes, recording->files[i].packet_bytes);
+        sizes.packet_bytes = MAX(sizes.packet_bytes, ct_reception_skip(opened->reception) +
+                                                         recording->files[i].packet_bytes);
     const gint64 least = ct_received_least_bytes(&sizes);
     if (sizes.buffer_bytes < least)
         return ct_params_error(
             given, "buffer", error,
             "wants at least %" G_GINT64_FORMAT " bytes for a window of %" G_GINT64_FORMAT
             " samples in packets of %" G_GINT64_FORMAT
-            " from %u addresses, but is given %" G_GINT64_FORMAT,
+            " of %u lanes, but is given %" G_GINT64_FORMAT,
             least, sizes.window, sizes.n_samples, sizes.n_lanes, sizes.buffer_bytes);
     return ct_reception_run(opened->reception, &sizes, error);
 }

@@ -330,6 +330,8 @@ ct_run_node_clear(CtRunNode *node)
     g_free(node->outputs);
     g_free(node->counters);
     g_free(node->advance_counters);
+    g_free(node->accounts.accounts);
+    g_free(node->told.accounts);
     g_free(node->arrivals);
     g_free(node->departures);
     g_free(node->offered_arrivals);

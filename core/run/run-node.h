@@ -52,6 +52,12 @@ typedef struct {
     gint64 core_ns;  /* advance, histories, validity */
 } CtRunTotals;
 
+/* What a node has counted by parts (ct_advance_account). */
+typedef struct {
+    CtAccount *accounts; /* [n] */
+    guint n;
+} CtRunAccounts;
+
 /* The state with which a variant works: its prepare makes it; a change of a parameter, or another
  * block of an array over a port, exchanges it. */
 typedef struct {
@@ -120,6 +126,7 @@ typedef struct {
     CtRunOutput *outputs;
     guint n_counters;
     guint64 *counters;
+    CtRunAccounts accounts; /* with the scheduler's lock */
     CtRunTotals totals;
     guint8 *lane; /* scratch for validity: a byte for each sample of the longest input or output */
 
@@ -140,6 +147,7 @@ typedef struct {
     CtBlock *output_blocks;
     CtAdvance advance;
     guint64 *advance_counters;
+    CtRunAccounts told; /* by advance, until they are taken */
     CtWork work;
     gint64 n_items; /* 0: there is no work */
     gint64 chunk;   /* items of a range */
@@ -176,3 +184,5 @@ gboolean ct_run_node_is_source(const CtRunNode *node);
 gboolean ct_run_node_is_unread(const CtRunNode *node);
 /* Prefixes the node's name and place in the graph to an error of its variant. Returns FALSE. */
 gboolean ct_run_node_blame(const CtRunNode *node, GError **error, GError *cause);
+/* Makes what advance has told the node's accounts; with the scheduler's lock. */
+void ct_run_node_take_accounts(CtRunNode *node);

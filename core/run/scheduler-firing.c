@@ -88,6 +88,7 @@ ct_scheduler_begin_firing(CtScheduler *scheduler, CtRunNode *node)
     node->totals.core_ns += spent;
     node->claimed = node->done = 0;
     node->status = CT_NODE_RUNNING;
+    ct_run_node_take_accounts(node);
     if (good)
         count_events(node, node->advance_counters);
     else

@@ -424,6 +424,17 @@ ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats)
     pthread_mutex_unlock(&scheduler->lock);
 }
 
+CtAccount *
+ct_scheduler_accounts(CtScheduler *scheduler, guint i, guint *n)
+{
+    const CtRunAccounts *of = &scheduler->nodes[i].accounts;
+    pthread_mutex_lock(&scheduler->lock);
+    *n = of->n;
+    CtAccount *accounts = g_memdup2(of->accounts, of->n * sizeof *accounts);
+    pthread_mutex_unlock(&scheduler->lock);
+    return accounts;
+}
+
 static void
 clear_change(gpointer stats)
 {

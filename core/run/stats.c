@@ -3,8 +3,8 @@
 #include "stats.h"
 
 #include "plan/capacity.h"
+#include "stats-private.h"
 
-#include <cornerturn/json.h>
 #include <string.h>
 
 /* The figures of a node, computed from its counts. */
@@ -109,6 +109,7 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
                 g_string_append_printf(text, "%s: %" G_GUINT64_FORMAT " %s\n",
                                        ct_plan_counting(counts->node, c)->name, counts->counters[c],
                                        names[c]);
+        ct_stats_print_accounts(text, counts->node, scheduler, i);
     }
     guint64 n_dropped;
     g_autoptr(GArray) changes = ct_scheduler_changes(scheduler, &n_dropped);
@@ -182,7 +183,7 @@ add_setup(CtJson *json, const CtSetupStats *setup)
 }
 
 static void
-add_node(CtJson *json, const Row *row)
+add_node(CtJson *json, const Row *row, CtScheduler *scheduler, guint i)
 {
     const CtNodeStats *counts = &row->counts;
     const CtStage *stage = counts->node->nodes[0].stage;
@@ -211,6 +212,7 @@ add_node(CtJson *json, const Row *row)
         ct_json_add_unsigned(json, name, counts->counters[c]);
     }
     ct_json_end_object(json);
+    ct_stats_add_accounts(json, counts->node, scheduler, i);
     ct_json_end_object(json);
 }
 
@@ -250,7 +252,7 @@ ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
     for (guint i = 0; i < plan->nodes->len; i++) {
         Row row;
         read_row(plan, scheduler, i, &row);
-        add_node(json, &row);
+        add_node(json, &row, scheduler, i);
     }
     ct_json_end_array(json);
     return ct_json_free_to_text(json, TRUE);

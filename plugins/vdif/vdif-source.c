@@ -10,7 +10,9 @@ static const CtParam params[] = {
     {.name = "path",
      .kind = CT_PARAM_PATH,
      .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_PIPE,
-     .help = "the recording; several files are one recording; or a pipe"},
+     .help =
+         "the recording; several files are one recording; or a pipe; or udp://ADDRESS:PORT, one "
+         "or several"},
     {.name = "threads",
      .kind = CT_PARAM_CHOICE,
      .choices = axis_names,
@@ -64,6 +66,7 @@ static const CtParam params[] = {
      .maximum = 86400,
      .fallback = "60 s",
      .help = "time stamps farther than this from all others are not used"},
+    CT_SOURCE_RECEIVE_PARAMS,
     {NULL},
 };
 

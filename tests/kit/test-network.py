@@ -4,7 +4,6 @@
 log of what was sent; a graph that is too slow; addresses that are wrong."""
 import json
 import os
-import pathlib
 import signal
 import socket
 import struct
@@ -16,16 +15,15 @@ import unittest
 import numpy as np
 
 import graphs
+import network
 import tap
+from network import PATIENCE, SEED, STEP, free_port
 
-SEED = 20261127
 SLOTS = 16
 N_BEAMLETS = 5
 FIRST = 64  # sample of packet 0, in its second
 SECOND = 1656466200
 WINDOW = 122  # packets in 10 ms: 1953 samples
-STEP = 4  # packets of a lane that are sent before the sender waits for the receiver
-PATIENCE = 60  # seconds, which nothing should take
 
 
 def make_packet(payload, i, port, n_beamlets=N_BEAMLETS, flagged=False):
@@ -39,110 +37,6 @@ def time_after(n):
     """UTC just after sample n − 1 of the stream; samples are 5.12 us apart."""
     at = (FIRST + n) * 512
     return f"{SECOND + at // 10 ** 8}.{at % 10 ** 8 - 511:08}"
-
-
-def free_port(family=socket.AF_INET, host="127.0.0.1"):
-    with socket.socket(family, socket.SOCK_DGRAM) as one:
-        one.bind((host, 0))
-        return one.getsockname()[1]
-
-
-def udp_table():
-    """{port: (bytes that wait, datagrams that the kernel has dropped)} of all sockets."""
-    found = {}
-    for name in "udp", "udp6":
-        path = pathlib.Path("/proc/net") / name
-        for line in path.read_text().splitlines()[1:] if path.exists() else []:
-            words = line.split()
-            found[int(words[1].split(":")[1], 16)] = (int(words[4].split(":")[1], 16),
-                                                      int(words[-1]))
-    return found
-
-
-class Network(graphs.GraphTest):
-    def setUp(self):
-        super().setUp()
-        print(f"# seed {SEED}")
-        self.random = np.random.default_rng(SEED)
-        self.sockets = {}
-
-    def socket_of(self, port, host):
-        if port not in self.sockets:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self.sockets[port] = socket.socket(family, socket.SOCK_DGRAM)
-            self.addCleanup(self.sockets[port].close)
-            self.sockets[port].connect((host, port))
-        return self.sockets[port]
-
-    def wait_for(self, process, what, condition):
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            if process.poll() is not None:
-                self.fail(f"{what}: the run ended: {process.communicate()[1]}")
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.0005)
-
-    def wait_bound(self, process, ports):
-        self.wait_for(process, "no socket", lambda: set(ports) <= set(udp_table()))
-
-    def drain(self, process, ports):
-        """Waits until the run has received all that was sent. Returns whether it goes on."""
-        end = time.monotonic() + PATIENCE
-        table = udp_table()
-        while process.poll() is None and any(table.get(port, (0, 0))[0] for port in ports):
-            self.assertLess(time.monotonic(), end, "packets that are not received")
-            time.sleep(0.0002)
-            table = udp_table()
-        for port in ports:
-            self.assertEqual(table.get(port, (0, 0))[1], 0, "the kernel has dropped some")
-        return process.poll() is None
-
-    def launch(self, stages, *arguments, **keys):
-        (self.folder / "graph.yaml").write_text(json.dumps({"stages": stages, **keys}))
-        process = subprocess.Popen(
-            [graphs.COMMAND, "run", "graph.yaml", "--stats", "json", *arguments], cwd=self.folder,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def end(self, process, status=0):
-        output, errors = process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, status, errors)
-        if status:
-            return errors
-        node = next(node for node in json.loads(output)["nodes"] if node["name"] == "station")
-        return {name: n for name, n in node["counters"].items() if n}
-
-    def counters(self, process):
-        """The counters of a run that goes on, which prints its statistics when SIGUSR1 asks."""
-        process.send_signal(signal.SIGUSR1)
-        lines = [process.stderr.readline()]
-        while lines[-1] not in ("}\n", ""):
-            lines.append(process.stderr.readline())
-        nodes = json.loads("".join(lines))["nodes"]
-        return next(node for node in nodes if node["name"] == "station")["counters"]
-
-    def stages(self, paths, sink=None, **source):
-        return {"station": {"stage": "lofar.source", "paths": paths, **source},
-                "out": {"stage": "file.sink", "from": "station", "path": "out.npy", **(sink or {})}}
-
-    def send(self, process, ports, events, host="127.0.0.1", step=STEP):
-        """Sends events (time, port, bytes) in their order, some of each port at once."""
-        at = 0
-        for i, (when, port, data) in enumerate(events):
-            if when >= at + step:
-                at = when
-                if not self.drain(process, ports):
-                    return i
-            try:
-                self.socket_of(port, host).send(data)
-            except ConnectionRefusedError:  # the run has ended
-                return i
-        self.drain(process, ports)
-        return len(events)
 
 
 class Log:
@@ -212,7 +106,13 @@ class Log:
         return samples.transpose(1, 3, 0, 2, 4, 5).reshape(n * SLOTS, -1, 1, 2, 2)
 
 
-class Received(Network):
+class Station(network.Network):
+    def stages(self, paths, sink=None, **source):
+        return {"station": {"stage": "lofar.source", "paths": paths, **source},
+                "out": {"stage": "file.sink", "from": "station", "path": "out.npy", **(sink or {})}}
+
+
+class Received(Station):
     def check(self, n_lanes, n, faults, window="10 ms", **source):
         ports = [free_port() for _ in range(n_lanes)]
         log = Log(self.random, ports, n, faults)
@@ -231,6 +131,10 @@ class Received(Network):
                   "packets": n_used + sum(log.counts[name] for name in
                                           ("late", "duplicate", "stray", "flagged"))}
         self.assertEqual(counts, {name: count for name, count in wanted.items() if count})
+        for lane, path in enumerate(paths):
+            account = self.accounts[path]
+            self.assertEqual(account["used"], np.count_nonzero(log.valid[lane, :used]))
+            self.assertEqual(account["used"] + account["flagged"] + account["missing"], used)
         beside = json.loads((self.folder / "out.npy.json").read_text())
         lost = np.repeat(np.count_nonzero(~log.valid[:, :used], 1) * SLOTS, N_BEAMLETS).tolist()
         self.assertEqual(beside["validity"]["invalid_samples"], lost if any(lost) else [])
@@ -349,7 +253,7 @@ class Received(Network):
                                       log.wanted(1500)[10007:20001])
 
 
-class Slow(Network):
+class Slow(Station):
     def test_dropped(self):
         """Nobody reads what the graph writes for a while: whole packets are dropped of all lanes, the
         others stay where they belong, and all are counted."""
@@ -419,7 +323,62 @@ class Slow(Network):
         np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(800))
 
 
-class Ends(Network):
+class Accounts(Station):
+    def test_overrun(self):
+        """The kernel drops what nobody receives, which is counted, and missing."""
+        port = free_port()
+        packet = Log(self.random, [port], 1, False).packet
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"], window="10 ms"))
+        self.wait_bound(process, [port])
+        data = packet(0, 0)[16:]
+        self.send(process, [port], [(i, port, make_packet(data, i, 0)) for i in range(200)])
+        process.send_signal(signal.SIGSTOP)
+        sent = 200
+        while network.udp_table()[port][1] < 300:
+            for _ in range(1000):
+                self.socket_of(port, "127.0.0.1").send(make_packet(data, sent, 0))
+                sent += 1
+        lost = network.udp_table()[port][1]
+        process.send_signal(signal.SIGCONT)
+        self.wait_for(process, "packets that are not received",
+                      lambda: network.udp_table()[port][0] == 0)
+        for _ in range(1000):
+            self.socket_of(port, "127.0.0.1").send(make_packet(data, sent, 0))
+            sent += 1
+            self.wait_for(process, "packets that are not received",
+                          lambda: network.udp_table()[port][0] == 0)
+        counters = {"used": 0, "missing": 0}
+        while counters["used"] + counters["missing"] < sent - 500:
+            counters = self.counters(process)
+        self.assertEqual(counters["overrun"], lost)
+        self.assertEqual(counters["missing"], lost)
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+
+    def test_table(self):
+        """The report as text has a line for each address, 32 at most."""
+        ports = [free_port() for _ in range(34)]
+        log = Log(self.random, ports, 260, False)
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports],
+                                          window="10 ms"), "--stats", "text",
+                              stop=time_after(100 * SLOTS))
+        self.wait_bound(process, ports)
+        log.valid[:2] = False  # of the first two addresses, one packet comes later
+        self.send(process, ports, [event for event in log.events if event[0] != 50 or
+                                   event[1] not in ports[:2]], step=64)
+        text, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, errors)
+        lines = (text + errors).splitlines()
+        found = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("udp://")}
+        self.assertEqual(len(found), 32)
+        at = next(i for i, line in enumerate(lines) if line.split()[:2] == ["station", "packets"])
+        self.assertEqual(lines[at].split(), ["station", "packets", "missing", "received", "used"])
+        self.assertEqual(found[f"udp://127.0.0.1:{ports[0]}"], ["99", "1", "99", "99"])
+        self.assertEqual(found[f"udp://127.0.0.1:{ports[5]}"], ["100", "0", "100", "100"])
+        self.assertIn("and 2 others, with fewer faults", lines)
+
+
+class Ends(Station):
     def test_interrupt_before_packets(self):
         ports = [free_port(), free_port()]
         process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports]))
@@ -562,7 +521,7 @@ class Ends(Network):
         self.send(process, [port], log.events)
         self.assertRegex(self.end(process, 1),
                          r"graph.yaml:1:\d+: node 'station': parameter 'buffer': wants at least \d+ "
-                         r"bytes for a window of 3906 samples in packets of 16 from 1 addresses, but "
+                         r"bytes for a window of 3906 samples in packets of 16 of 1 lanes, but "
                          r"is given 65536")
 
     def test_long_first_datagram(self):
@@ -578,8 +537,9 @@ class Ends(Network):
         self.assertIn("parameter 'buffer': wants at least ", self.end(process, 1))
 
     def test_other_sources(self):
-        for stage in "vdif.source", "guppi.source", "dada.source":
-            stages = {"station": {"stage": stage, "path": "udp://127.0.0.1:5000"},
+        for stage, given in (("mark5b.source", {"n_channels": 1, "year": 2024}), ("guppi.source", {}),
+                             ("dada.source", {})):
+            stages = {"station": {"stage": stage, "path": "udp://127.0.0.1:5000", **given},
                       "out": {"stage": "discard", "from": "station"}}
             self.assertIn("wants files, but is given 'udp://127.0.0.1:5000': this source does not "
                           "receive from the network",
@@ -596,7 +556,7 @@ class Ends(Network):
 
     def test_parameters_without_effect(self):
         (self.folder / "file").write_bytes(make_packet(bytes(N_BEAMLETS * SLOTS * 4), 0, 0) * 2)
-        for source in {"window": "1 ms"}, {"buffer": "1 MiB"}:
+        for source in {"window": "1 ms"}, {"buffer": "1 MiB"}, {"skip": 8}:
             self.check_no_effect(self.stages(["file"], **source), "station", *source)
 
 

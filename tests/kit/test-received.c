@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { LANES = 3, SAMPLES = 10, BYTES = 24, CASES = 300, PACKETS = 3000 };
+enum { LANES = 3, ADDRESSES = 2, SAMPLES = 10, BYTES = 24, CASES = 300, PACKETS = 3000 };
 
 /* The payload of a packet of this test. */
 typedef struct {
@@ -30,6 +30,7 @@ random_sizes(GRand *random)
 {
     CtReceivedSizes sizes = {
         .n_lanes = LANES,
+        .n_addresses = ADDRESSES,
         .n_samples = SAMPLES,
         .first = g_rand_int_range(random, -1000, 1000),
         .window = g_rand_int_range(random, 0, 400),
@@ -66,7 +67,12 @@ run_clear(Run *run)
 static guint64
 count(const Run *run, guint which)
 {
-    return ct_received_counts(run->received)[which];
+    CtReceivedCounts rows[LANES + ADDRESSES];
+    guint64 sum = 0;
+    ct_received_account(run->received, rows);
+    for (guint i = 0; i < LANES + ADDRESSES; i++)
+        sum += rows[i].n[which];
+    return sum;
 }
 
 static void
@@ -77,8 +83,11 @@ put(Run *run, guint lane, gint64 stamp, gboolean flagged)
     g_assert_cmpint(offset % 8, ==, 0);
     const Payload payload = {stamp, lane, run->n_put++};
     memcpy(ct_received_bytes(run->received, offset), &payload, sizeof payload);
-    const CtPacket packet = {
-        .stamp = stamp, .offset = offset, .file = lane, .lane = lane, .flagged = flagged};
+    const CtPacket packet = {.stamp = stamp,
+                             .offset = offset,
+                             .file = lane % ADDRESSES,
+                             .lane = lane,
+                             .flagged = flagged};
     ct_received_put(run->received, &packet);
 }
 
@@ -166,6 +175,8 @@ check_account(const Run *run)
     for (guint i = 0; i < G_N_ELEMENTS(reasons); i++)
         refused += count(run, reasons[i]);
     g_assert_cmpuint(count(run, CT_PACKETS_READ), ==, run->n_used + refused);
+    g_assert_cmpuint(count(run, CT_PACKETS_RECEIVED), ==, run->n_used + refused);
+    g_assert_cmpuint(count(run, CT_PACKETS_USED), ==, run->n_used);
     g_assert_cmpuint(count(run, CT_PACKETS_READ), <=, run->n_put);
 }
 
@@ -266,6 +277,7 @@ static void
 test_window(void)
 {
     const CtReceivedSizes sizes = {.n_lanes = LANES,
+                                   .n_addresses = ADDRESSES,
                                    .n_samples = SAMPLES,
                                    .window = 100,
                                    .max_gap = 1000,

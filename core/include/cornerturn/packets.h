@@ -57,7 +57,11 @@ typedef enum {
 /* Counts of packets from the network, behind those of CtPacketCount: they are not in CtPackets. */
 typedef enum {
     CT_PACKETS_LATE = CT_PACKETS_N_COUNTS, /* packets that came after the window of reordering */
-    CT_PACKETS_DROPPED, /* packets for which there was no memory, because the graph was too slow */
+    CT_PACKETS_DROPPED,  /* packets for which there was no memory, because the graph was too slow */
+    CT_PACKETS_RECEIVED, /* datagrams, of which each is used or counted under one reason */
+    CT_PACKETS_USED,     /* packets that are used */
+    CT_PACKETS_OVERRUN,  /* datagrams that this machine lost before they were received, because the
+                            buffers of the address were full */
     CT_PACKETS_N_RECEIVED_COUNTS
 } CtReceivedCount;
 
@@ -71,7 +75,8 @@ typedef enum {
         [CT_PACKETS_CORRUPT] = "corrupt", [CT_PACKETS_TRUNCATED] = "truncated",                    \
         [CT_PACKETS_STRAY] = "stray", [CT_PACKETS_MISTIMED] = "mistimed",                          \
         [CT_PACKETS_LATE] = "late", [CT_PACKETS_DROPPED] = "dropped",                              \
-        [CT_PACKETS_N_RECEIVED_COUNTS] = NULL,                                                     \
+        [CT_PACKETS_RECEIVED] = "received", [CT_PACKETS_USED] = "used",                            \
+        [CT_PACKETS_OVERRUN] = "overrun", [CT_PACKETS_N_RECEIVED_COUNTS] = NULL,                   \
     }
 
 typedef struct {

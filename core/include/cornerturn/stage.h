@@ -507,6 +507,18 @@ struct CtVariant {
     gboolean (*folds)(const CtNode *nodes, gint64 hop, gsize state_bytes);
 };
 
+/* What a node has counted so far of one part of its data, as a lane of packets: in the order of the
+ * `counters` of the first stage that its variant covers. */
+typedef struct {
+    const char *name; /* interned */
+    guint64 faults;   /* how much went wrong: if there are many parts, those with most are shown */
+    guint64 counters[CT_MAX_COUNTERS];
+} CtAccount;
+
+/* Tells in advance the accounts of all parts, always the same parts; statistics of the run show
+ * them. They are copied. */
+CT_EXPORT void ct_advance_account(CtAdvance *advance, const CtAccount *accounts, guint n);
+
 /* Advances by the rule of the footprint (for a fused variant, of its stages in a row), for variants
  * that only add to it. Consumes and produces what the footprint allows; a sink consumes all
  * samples. Sets the validity of each output: a sample of a WINDOW is valid if every sample in the

@@ -43,11 +43,21 @@
  * those near them, as of long recordings; the stretch of time that is used is the one of the first
  * packets, and goes on until the first pause of more than max_gap.
  *
- * A source with `is_lane_a_file` also receives packets from the network, if its table has
- * CT_SOURCE_RECEIVE_PARAMS: a path `udp://ADDRESS:PORT` stands for a file. Each datagram is a
- * packet. `begin` to `describe` are called when the first packets have come; `begin` and `found`
- * are called for another struct of the plugin as well, by another thread. What is done with a
- * packet then depends on those that came before it. */
+ * A source with `place` or `is_lane_a_file`, without a `find` and a `next`, also receives packets
+ * from the network, if its table has CT_SOURCE_RECEIVE_PARAMS: a path `udp://ADDRESS:PORT` stands
+ * for a file. Each datagram is a packet. With `is_lane_a_file`, each address is a lane; with
+ * `place`, any packets come to any address, and those of one address are alike. `begin` to
+ * `describe` are called when the first packets have come. What is done with a packet then depends
+ * on those that came before it.
+ *
+ * The kit has a second struct of the plugin, in a second recording, for the thread that receives.
+ * For this one, `begin` and, with `place`, `order` are called with the same parameters, files and
+ * packets as for the first; then, by the thread, `size`, `alike`, `found` and `place` for each
+ * datagram, while functions are called for the first. So `place` must depend on nothing but what
+ * `begin` and `order` have set from these. If `order` fails, but by no parameter, `clear`, `begin`
+ * and `order` may be called again with more packets. While packets are received, `order` finds
+ * neither bytes nor ends of files, `place` no `offset`, and packets of a lane that `order` has not
+ * found are stray; they must not overlap, and the stream must have a sample rate. */
 #pragma once
 
 #include <cornerturn/packets.h>
@@ -211,6 +221,14 @@ CT_EXPORT gboolean ct_source_set_frequencies(const CtParams *given, CtStream *st
      .fallback = "20 ms",                                                                          \
      .help = "of packets from the network, by how much the newest may be ahead of one that is "    \
              "used"},                                                                              \
+        {.name = "skip",                                                                           \
+         .kind = CT_PARAM_INT,                                                                     \
+         .flags = CT_PARAM_RANGED,                                                                 \
+         .minimum = 0,                                                                             \
+         .maximum = 256,                                                                           \
+         .fallback = "0",                                                                          \
+         .help =                                                                                   \
+             "bytes of each datagram from the network before its packet, as a sequence number"},   \
     {                                                                                              \
         .name = "buffer", .kind = CT_PARAM_QUANTITY, .flags = CT_PARAM_RANGED, .unit = "B",        \
         .minimum = 65536, .maximum = 1099511627776, .fallback = "256 MiB",                         \

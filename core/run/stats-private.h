@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the statistics of a run. */
+#pragma once
+
+#include "scheduler.h"
+
+#include <cornerturn/json.h>
+
+/* Nothing if the node's stage tells of no parts. */
+void ct_stats_print_accounts(GString *text, const CtPlanNode *node, CtScheduler *scheduler,
+                             guint i);
+void ct_stats_add_accounts(CtJson *json, const CtPlanNode *node, CtScheduler *scheduler, guint i);
