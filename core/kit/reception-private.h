@@ -11,8 +11,8 @@
 /* A lane of packets. */
 typedef struct {
     CtReceiver *receiver;
-    gsize packet_bytes;                  /* 0: its stream has not been found */
-    guint8 header[CT_PACKET_MAX_HEADER]; /* of its stream */
+    gsize packet_bytes;                      /* 0: its stream has not been found */
+    guint8 header[CT_PACKET_LONGEST_HEADER]; /* of its stream */
 } CtReceptionLane;
 
 /* A datagram that came before the thread has begun. */

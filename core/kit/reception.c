@@ -2,6 +2,7 @@
 /* Receiving the packets of a source from the network: its addresses, and its thread. */
 #include "cornerturn/error.h"
 #include "reception-private.h"
+#include "source-private.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -65,14 +66,13 @@ open_all(const CtSource *source, const CtParams *given, const char *const *paths
     init_lock(reception);
     reception->source = source;
     reception->self = g_malloc0(MAX(source->self_bytes, 1));
-    reception->format = source->format;
-    reception->format.data = reception->self;
     reception->n_lanes = n;
     reception->lanes = g_new0(CtReceptionLane, n);
     reception->bytes = g_byte_array_new();
     reception->datagrams = g_array_new(FALSE, FALSE, sizeof(CtFirstDatagram));
     if (source->begin)
         source->begin(reception->self, given);
+    reception->format = ct_source_format(source, reception->self);
     for (guint i = 0; i < n && good; i++) {
         reception->lanes[i].receiver = ct_receiver_open(paths[i], error);
         good = reception->lanes[i].receiver != NULL;
@@ -144,6 +144,8 @@ ct_reception_classify(const CtReception *reception, guint lane, const guint8 *by
 {
     const CtPacketFormat *format = &reception->format;
     const gsize wanted = n < format->header_bytes ? 0 : format->size(bytes, format->data);
+    if (wanted == 0 && format->other && format->other(bytes, n, format->data) == n)
+        return CT_PACKETS_STRAY;
     if (wanted == 0 || n > wanted)
         return CT_PACKETS_CORRUPT;
     if (n < wanted)
