@@ -192,7 +192,7 @@ class Times(Packets):
         self.assertEqual(counts, {"packets": 19, "mistimed": 1})
         self.assertEqual((beside["start"], beside["ticks_per_sample"], beside["ticks_per_second"]),
                          (819200, 8192, [1712000000, 1]))
-        self.assertEqual(beside["start_utc"], "2022-06-29T01:30:00.000478505Z")
+        self.assertEqual(beside["start_utc"], "2022-06-29T01:30:00.000478504Z")
         channel = next(axis for axis in beside["axes"] if axis["name"] == "channel")
         self.assertEqual((channel["first"], channel["step"]),
                          (856e6 + 8 * 208984.375, 208984.375))

@@ -129,7 +129,7 @@ class Samples(Heaps):
         _, _, beside = self.run_source(packets, {"epoch": 1656466200, "channel_zero": "856 MHz"})
         self.assertEqual((beside["start"], beside["ticks_per_sample"], beside["ticks_per_second"]),
                          (100 * TICKS, TICKS, [1712000000, 1]))
-        self.assertEqual(beside["start_utc"], "2022-06-29T01:30:00.000478505Z")
+        self.assertEqual(beside["start_utc"], "2022-06-29T01:30:00.000478504Z")
         channel = next(axis for axis in beside["axes"] if axis["name"] == "channel")
         self.assertEqual((channel["length"], channel["first"], channel["step"]),
                          (32, 856e6 + 32 * 208984.375, 208984.375))
