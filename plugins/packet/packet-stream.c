@@ -260,6 +260,13 @@ packet_stream_describe(CtRecording *recording, const CtParams *given, CtStream *
 {
     PacketStream *packets = recording->self;
     const PacketPayload *payload = &packets->payload;
+    if (recording->packets->end <= recording->packets->first) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants packets of the stations, channels and times that are read, but is "
+                    "given none",
+                    recording->files[0].path);
+        return FALSE;
+    }
     stream->type = payload->type;
     for (guint a = 0; a < payload->n_axes; a++)
         if ((gint)a != payload->time)

@@ -290,6 +290,8 @@ class Errors(Heaps):
                  "packets divide along time or channel, but is given 'pol'"),
                 ({"payload": ["channel", "station 2", "time 128"]}, "parameter 'station_item': wants "
                  "heaps of one station, but 'payload' has several"),
+                ({"stations": [4]}, "x.spead: wants packets of the stations, channels and times that are "
+                 "read, but is given none"),
                 ({"channels": ["32..34"]}, "parameter 'channels': wants whole packets of 4 channels, "
                  "but is given '32..34'")):
             with self.subTest(source):
