@@ -55,6 +55,7 @@ CASACORE = ("pyuvdata==3.2.8 astropy-iers-data==0.2026.11.2.0.34.55 "
             "python-casacore==3.8.1")
 H5PY = "h5py==3.16.0"
 PYUVDATA = "pyuvdata==3.2.8 astropy-iers-data==0.2026.11.2.0.34.55"
+SPEAD2 = "spead2==4.5.1"
 SIGMF = "sigmf==1.14.0"
 XARRAY = "xarray==2026.9.0 h5netcdf==1.8.2 h5py==3.16.0"
 YOUR = "your==0.6.7"

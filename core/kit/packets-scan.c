@@ -94,12 +94,66 @@ read_header(Scan *scan, gint64 at, guint8 *header, GError **error)
            is_of_stream(scan, header);
 }
 
+/* Packets of the protocol that are not of the stream, which stand between those that are. */
+typedef struct {
+    guint n_whole, n_cut;
+    gint64 bytes;
+} Others;
+
+/* The bytes of such a packet at `at`; 0: there is none. */
+static gint64
+find_other(Scan *scan, gint64 at, GError **error)
+{
+    GError *failure = NULL;
+    guint8 header[CT_PACKET_LONGEST_HEADER];
+    gint64 n = (gint64)scan->format->header_bytes;
+    if (!scan->format->other)
+        return 0;
+    if (!reaches(scan, at + n, &failure))
+        n = scan->length - at;
+    if (failure || n <= 0 || !ct_file_read(scan->path, scan->fd, at, header, (gsize)n, &failure)) {
+        if (failure)
+            g_propagate_error(error, failure);
+        return 0;
+    }
+    if (n == (gint64)scan->format->header_bytes && is_of_stream(scan, header))
+        return 0;
+    return (gint64)scan->format->other(header, (gsize)n, scan->format->data);
+}
+
+/* The first place from `at` on where no such packet stands; −1 with an error. */
+static gint64
+pass_others(Scan *scan, gint64 at, Others *others, GError **error)
+{
+    GError *failure = NULL;
+    for (gint64 bytes; (bytes = find_other(scan, at, &failure)) > 0 && !failure;) {
+        const gboolean is_whole = reaches(scan, at + bytes, &failure);
+        bytes = is_whole ? bytes : scan->length - at;
+        others->n_whole += is_whole;
+        others->n_cut += !is_whole;
+        others->bytes += bytes;
+        at += bytes;
+    }
+    if (!failure)
+        return at;
+    g_propagate_error(error, failure);
+    return -1;
+}
+
+static void
+count_others(CtPackets *packets, const Others *others)
+{
+    packets->counts[CT_PACKETS_READ] += others->n_whole;
+    packets->counts[CT_PACKETS_STRAY] += others->n_whole;
+    packets->counts[CT_PACKETS_TRUNCATED] += others->n_cut;
+}
+
 /* Whether a header at `at` is one by its place, or by what follows its packet. */
 static gboolean
 is_confirmed(Scan *scan, gint64 from, gint64 at, GError **error)
 {
     GError *failure = NULL;
-    guint8 next[CT_PACKET_MAX_HEADER];
+    guint8 next[CT_PACKET_LONGEST_HEADER];
     const gint64 end = at + scan->size;
     if ((at - from) % scan->size == 0)
         return TRUE;
@@ -141,22 +195,39 @@ find_header(Scan *scan, gint64 from, gint64 until, gboolean *overlaps, GError **
     return header && at < until ? at : scan->length;
 }
 
+/* Whether a header of the stream follows the packet at `at`. */
+static gboolean
+is_followed(Scan *scan, gint64 at, GError **error)
+{
+    guint8 next[CT_PACKET_LONGEST_HEADER];
+    Others others = {0};
+    const gint64 end = pass_others(scan, at + scan->size, &others, error);
+    return end >= 0 && read_header(scan, end, next, error);
+}
+
 /* Sets pattern and size from the first header that is followed by another of the same stream, or
  * else from the first whose packet ends with the file. Returns its offset, −1 with an error. */
 static gint64
-find_stream(Scan *scan, GError **error)
+find_stream(Scan *scan, Others *others, GError **error)
 {
     const gsize bytes = scan->format->header_bytes;
     GError *failure = NULL;
     const guint8 *header;
-    guint8 next[CT_PACKET_MAX_HEADER], lone[CT_PACKET_MAX_HEADER];
+    guint8 lone[CT_PACKET_LONGEST_HEADER];
     gint64 lone_at = -1;
-    for (gint64 at = 0; (header = header_in_window(scan, at, &failure)); at++) {
+    for (gint64 at = 0, step; (header = header_in_window(scan, at, &failure)); at += step) {
+        step = 1;
         scan->size = scan->format->size(header, scan->format->data);
+        if (scan->size == 0 && scan->format->other &&
+            (step = (gint64)scan->format->other(header, bytes, scan->format->data)) > 0) {
+            others->n_whole++;
+            others->bytes += step;
+        }
+        step = MAX(step, 1);
         if (scan->size == 0)
             continue;
         memcpy(scan->pattern, header, bytes);
-        if (read_header(scan, at + scan->size, next, &failure))
+        if (is_followed(scan, at, &failure))
             return at;
         if (failure)
             break;
@@ -200,7 +271,7 @@ static gboolean
 check_cut_header(const Scan *scan, gint64 at, gboolean *begins, GError **error)
 {
     const gint64 header_bytes = scan->format->header_bytes, left = scan->length - at;
-    guint8 header[CT_PACKET_MAX_HEADER];
+    guint8 header[CT_PACKET_LONGEST_HEADER];
     *begins = FALSE;
     if (left >= header_bytes)
         return TRUE;
@@ -243,15 +314,18 @@ find_next(CtPackets *packets, Scan *scan, gint64 at, gboolean *whole, guint8 *he
           GError **error)
 {
     GError *failure = NULL;
-    gint64 next = at + scan->size;
+    Others others = {0};
+    gint64 next = pass_others(scan, at + scan->size, &others, &failure);
     *whole = TRUE;
-    if (!read_header(scan, next, header, &failure) && !failure && next < scan->length) {
+    if (!failure && !read_header(scan, next, header, &failure) && !failure && next < scan->length) {
         next = pass_damage(packets, scan, at, whole, &failure);
         if (!failure)
             read_header(scan, next, header, &failure);
     }
-    if (!failure)
+    if (!failure) {
+        count_others(packets, &others);
         return next;
+    }
     g_propagate_error(error, failure);
     return -1;
 }
@@ -266,9 +340,9 @@ struct CtPacketScan {
     const char *name; /* of the packets, for messages */
     gint64 first;     /* the offset of the first header */
     gint64 at;        /* that of the next packet, and its header */
-    guint8 header[CT_PACKET_MAX_HEADER];
+    guint8 header[CT_PACKET_LONGEST_HEADER];
     gint64 peeked; /* the same of the packet that was looked at */
-    guint8 peeked_header[CT_PACKET_MAX_HEADER];
+    guint8 peeked_header[CT_PACKET_LONGEST_HEADER];
     gint64 n_passed; /* packets that `next` has passed, and those before */
     gboolean has_some;
     gboolean is_over;
@@ -312,11 +386,11 @@ ct_packet_scan_new(CtPackets *packets, const CtScanWhere *where, const CtPacketF
 {
     if (!CT_RESERVED_CHECK(format->name, CtPacketFormat, format, error))
         return NULL;
-    if (format->header_bytes < 1 || format->header_bytes > CT_PACKET_MAX_HEADER) {
+    if (format->header_bytes < 1 || format->header_bytes > CT_PACKET_LONGEST_HEADER) {
         g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,
                     "the plugin for %s is at fault: its headers have %" G_GSIZE_FORMAT
                     " bytes, but 1 to %d are possible",
-                    format->name, format->header_bytes, CT_PACKET_MAX_HEADER);
+                    format->name, format->header_bytes, CT_PACKET_LONGEST_HEADER);
         return NULL;
     }
     g_autoptr(CtPacketScan) self = new_scan(where, data, error);
@@ -327,12 +401,15 @@ ct_packet_scan_new(CtPackets *packets, const CtScanWhere *where, const CtPacketF
     self->found = found;
     self->scan.format = &self->format;
     self->scan.pattern = pattern;
-    gint64 at = find_stream(&self->scan, error);
+    Others others = {0};
+    gint64 at = find_stream(&self->scan, &others, error);
     if (at < 0 || (at = find_first(&self->scan, at, self->header, error)) < 0)
         return NULL;
     self->first = self->at = at;
     drop_window(&self->scan);
-    packets->counts[CT_PACKETS_CORRUPT] += at > 0 ? MAX(1, at / self->scan.size) : 0;
+    const gint64 lost = MAX(0, at - others.bytes);
+    packets->counts[CT_PACKETS_CORRUPT] += lost > 0 ? MAX(1, lost / self->scan.size) : 0;
+    count_others(packets, &others);
     ct_packets_add_file(
         packets, where->file,
         (CtScannedFile){where->path, where->fd, format->header_bytes, (gsize)self->scan.size});
@@ -368,7 +445,7 @@ static gboolean
 pass_header(CtPacketScan *self, CtPackets *packets, GArray *to, GError **error)
 {
     gboolean whole;
-    guint8 next_header[CT_PACKET_MAX_HEADER];
+    guint8 next_header[CT_PACKET_LONGEST_HEADER];
     const gint64 next = find_next(packets, &self->scan, self->at, &whole, next_header, error);
     if (next < 0)
         return FALSE;

@@ -18,10 +18,10 @@ ct_reception_init_recording(CtReception *reception, const CtSource *source, cons
     for (guint i = 0; i < n; i++)
         recording->files[i].fd = -1;
     recording->packets = ct_packets_new();
-    reception->format = source->format;
-    reception->format.data = recording->self;
+    recording->headers = g_malloc0(n * sizeof *recording->headers);
     if (source->begin)
         source->begin(recording->self, given);
+    reception->format = ct_source_format(source, recording->self);
 }
 
 /* What `order` has set, and what the plugin's struct has. */
@@ -40,6 +40,7 @@ ct_reception_clear_recording(CtRecording *recording)
 {
     forget_order(recording);
     g_free(recording->files);
+    g_free(recording->headers);
     g_free(recording->self);
 }
 
@@ -69,13 +70,14 @@ begin_order(CtReception *reception, const GArray *packets, const CtParams *given
     forget_order(recording);
     recording->n_lanes = 0;
     recording->n_samples = recording->max_gap = recording->overlap = 0;
+    recording->lane_step = 0;
     recording->packets = ct_packets_new();
     recording->packets->counts[CT_PACKETS_READ] = packets->len;
     g_array_append_vals(recording->packets->packets, packets->data, packets->len);
     for (guint i = 0; i < recording->n_files; i++) {
         const CtReceptionAddress *address = &reception->addresses[i];
         recording->files[i].packet_bytes = address->packet_bytes;
-        memcpy(recording->files[i].header, address->header, source->format.header_bytes);
+        ct_source_take_header(recording, i, address->header, reception->format.header_bytes);
     }
     if (source->begin)
         source->begin(recording->self, given);

@@ -11,8 +11,8 @@
 /* An address. */
 typedef struct {
     CtReceiver *receiver;
-    gsize packet_bytes;                  /* 0: its stream has not been found */
-    guint8 header[CT_PACKET_MAX_HEADER]; /* of its stream */
+    gsize packet_bytes; /* 0: its stream has not been found */
+    guint8 *header;     /* of its stream, among those of the recording */
 } CtReceptionAddress;
 
 /* A datagram that came before the thread has begun. */

@@ -2,6 +2,7 @@
 /* Receiving the packets of a source from the network: its addresses, and its thread. */
 #include "cornerturn/error.h"
 #include "reception-private.h"
+#include "source-private.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -69,6 +70,7 @@ open_all(const CtSource *source, const CtParams *given, const char *const *paths
     reception->bytes = g_byte_array_new();
     reception->datagrams = g_array_new(FALSE, FALSE, sizeof(CtFirstDatagram));
     for (guint i = 0; i < n && good; i++) {
+        reception->addresses[i].header = reception->recording.headers[i];
         reception->addresses[i].receiver = ct_receiver_open(paths[i], error);
         good = reception->addresses[i].receiver != NULL;
         if (good)
@@ -142,6 +144,8 @@ ct_reception_parse(const CtReception *reception, guint address, const guint8 *by
     const CtPacketFormat *format = &reception->format;
     const CtReceptionAddress *of = &reception->addresses[address];
     const gsize wanted = n < format->header_bytes ? 0 : format->size(bytes, format->data);
+    if (wanted == 0 && format->other && format->other(bytes, n, format->data) == n)
+        return CT_PACKETS_STRAY;
     if (wanted == 0 || n > wanted)
         return CT_PACKETS_CORRUPT;
     if (n < wanted)

@@ -324,10 +324,12 @@ is_known(const CtPacket *packet, gconstpointer data)
     const gint64 begin = packet->stamp - opened->first;
     const gint64 end = begin + recording->n_samples + recording->overlap;
     const guint first = lanes->first_lane[packet->lane];
-    const guint after = first + (recording->widths ? recording->widths[packet->lane] : 1);
+    const guint step = ct_source_lane_step(recording);
+    const guint after = first + ct_source_width(recording, packet->lane) * step;
     for (gint64 lane = 0; lane < ct_gaps_n_lanes(opened->gaps); lane++) {
         const gint64 plain = ct_source_plain_lane(opened, lanes->stream, lane);
-        if (plain >= first && plain < after && ct_gaps_has(opened->gaps, lane, begin, end - begin))
+        if (plain >= first && plain < after && (plain - first) % step == 0 &&
+            ct_gaps_has(opened->gaps, lane, begin, end - begin))
             return TRUE;
     }
     return FALSE;
@@ -337,10 +339,7 @@ static void
 unflag(const CtSourceOpened *opened, const CtStream *stream)
 {
     const CtRecording *recording = &opened->recording;
-    g_autofree guint *first_lane = g_new(guint, recording->n_lanes + 1);
-    first_lane[0] = 0;
-    for (guint i = 0; i < recording->n_lanes; i++)
-        first_lane[i + 1] = first_lane[i] + (recording->widths ? recording->widths[i] : 1);
+    g_autofree guint *first_lane = ct_source_first_lanes(recording);
     const Lanes lanes = {opened, stream, first_lane};
     ct_packets_unflag(recording->packets, is_known, &lanes);
 }

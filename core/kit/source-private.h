@@ -20,10 +20,10 @@ typedef struct {
 
 /* An open recording. */
 typedef struct {
-    CtRecording recording;  /* the first member: the same address */
-    GPtrArray *paths;       /* of the files */
-    CtPacketScan **scans;   /* [n_files]; of a source with a `find`, NULL */
-    CtPipe **pipes;         /* [n_files]; NULL: they are files */
+    CtRecording recording;                       /* the first member: the same address */
+    GPtrArray *paths;                            /* of the files */
+    CtPacketScan **scans;                        /* [n_files]; of a source with a `find`, NULL */
+    CtPipe **pipes;                              /* [n_files]; NULL: they are files */
     CtReception *reception; /* receives the packets from the network; NULL: there are files */
     CtAhead *ahead;         /* loads the packets; NULL: all are arranged, or received */
     CtSourceBeside *beside; /* [n_files] */
@@ -97,6 +97,25 @@ void ct_source_note_packets(CtSourceOpened *opened);
 gboolean ct_source_merge_beside(CtSourceOpened *opened, const CtNode *node, CtStream *stream,
                                 GError **error);
 void ct_source_clear_beside(CtSourceOpened *opened);
+
+/* The format of the source's packets, with the bytes of a header that `self` tells. */
+static inline CtPacketFormat
+ct_source_format(const CtSource *source, gconstpointer self)
+{
+    CtPacketFormat format = source->format;
+    format.data = self;
+    if (source->header_bytes)
+        format.header_bytes = source->header_bytes(self);
+    return format;
+}
+
+/* Notes the header of the stream of file number `i`, of so many bytes. */
+void ct_source_take_header(CtRecording *recording, guint i, const guint8 *header, gsize bytes);
+/* The lanes of the stream that a lane of packets has: so many, from one to the next `step`. */
+guint ct_source_width(const CtRecording *recording, guint lane);
+guint ct_source_lane_step(const CtRecording *recording);
+/* Allocates [n_lanes] the first of them. */
+guint *ct_source_first_lanes(const CtRecording *recording);
 
 /* The lane of the packets' own stream, `plain`, that a lane of the stream is in. */
 gint64 ct_source_plain_lane(const CtSourceOpened *opened, const CtStream *stream, gint64 lane);

@@ -108,13 +108,14 @@ bind_lanes(Reader *reader, const CtStream *stream, GError **error)
     if (!reader->like)
         return FALSE;
     g_autofree gint64 *first = g_new(gint64, MAX(recording->n_lanes, 1));
-    for (guint i = 0; i < recording->n_lanes; i++)
+    g_autofree guint *lane_of = g_new(guint, MAX(ct_stream_n_lanes(&reader->opened->plain), 1));
+    for (guint i = 0; i < recording->n_lanes; i++) {
         first[i] = -1;
+        for (guint k = 0; k < ct_source_width(recording, i); k++)
+            lane_of[reader->first_lane[i] + k * ct_source_lane_step(recording)] = i;
+    }
     for (gint64 lane = 0; lane < n; lane++) {
-        const gint64 plain = ct_source_plain_lane(reader->opened, stream, lane);
-        guint of = recording->widths ? recording->n_lanes - 1 : (guint)plain;
-        while (recording->widths && of > 0 && reader->first_lane[of] > plain)
-            of--;
+        const guint of = lane_of[ct_source_plain_lane(reader->opened, stream, lane)];
         if (first[of] < 0)
             first[of] = lane;
         reader->lane_of[lane] = of;
@@ -127,12 +128,7 @@ static gboolean
 allocate(Reader *reader, GError **error)
 {
     const CtRecording *recording = reader->recording;
-    guint lane = 0;
-    reader->first_lane = g_new(guint, MAX(recording->n_lanes, 1));
-    for (guint i = 0; i < recording->n_lanes; i++) {
-        reader->first_lane[i] = lane;
-        lane += recording->widths ? recording->widths[i] : 1;
-    }
+    reader->first_lane = ct_source_first_lanes(recording);
     reader->n_bytes = READ_BYTES;
     for (guint i = 0; i < recording->n_files; i++)
         reader->n_bytes = MAX(reader->n_bytes, recording->files[i].packet_bytes);

@@ -43,9 +43,10 @@ take_headers(CtSourceOpened *opened, GError **error)
     for (guint i = 0; i < recording->n_files; i++) {
         CtSourceFile *file = &recording->files[i];
         const guint8 *header = ct_reception_header(opened->reception, i, &file->packet_bytes);
-        memcpy(file->header, header, source->format.header_bytes);
+        ct_source_take_header(recording, i, header,
+                              ct_source_format(source, recording->self).header_bytes);
         if (!source->is_one_stream ||
-            source->format.alike(recording->files[0].header, header, recording->self))
+            source->format.alike(recording->headers[0], header, recording->self))
             continue;
         g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                     "%s: wants %s like those of %s, but is given others", file->path,

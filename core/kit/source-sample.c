@@ -305,6 +305,7 @@ forget(CtRecording *recording, const CtParams *given)
         source->begin(recording->self, given);
     g_clear_pointer(&recording->widths, g_free);
     recording->n_lanes = 0;
+    recording->lane_step = 0;
     recording->n_samples = recording->max_gap = recording->overlap = 0;
     recording->chosen = NULL;
     recording->is_sample = recording->needs_all = FALSE;

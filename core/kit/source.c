@@ -23,6 +23,7 @@ ct_source_close(CtRecording *recording)
     for (guint i = 0; i < recording->n_files && opened->scans; i++)
         ct_packet_scan_free(opened->scans[i]);
     g_free(opened->scans);
+    g_free(recording->headers);
     ct_source_clear_beside(opened);
     for (guint i = 0; i < recording->n_files; i++)
         if (recording->files[i].fd >= 0)
@@ -54,9 +55,11 @@ static void
 explain(const CtRecording *recording, const CtSourceFile *file, GError **error)
 {
     const CtSource *source = recording->source;
-    guint8 header[CT_PACKET_MAX_HEADER];
-    if (!source->explain || !g_error_matches(*error, CT_ERROR, CT_ERROR_DATA) ||
-        !ct_file_read(file->path, file->fd, 0, header, source->format.header_bytes, NULL))
+    const gsize bytes = ct_source_format(source, recording->self).header_bytes;
+    guint8 header[CT_PACKET_LONGEST_HEADER];
+    if (bytes > sizeof header || !source->explain ||
+        !g_error_matches(*error, CT_ERROR, CT_ERROR_DATA) ||
+        !ct_file_read(file->path, file->fd, 0, header, bytes, NULL))
         return;
     const char *reason = source->explain(header, recording->self);
     if (!reason)
@@ -116,7 +119,7 @@ new_scan(CtRecording *recording, guint i, gint64 limit, const CtPacketFormat *fo
                               recording->packets, &where, format->name, find_next, recording,
                               i > 0 ? ct_packet_scan_n_passed(opened->scans[i - 1]) : 0, error)
                         : ct_packet_scan_new(recording->packets, &where, format, source->found,
-                                             recording->self, file->header, error);
+                                             recording->self, recording->headers[i], error);
 }
 
 /* Whether packets are found only when the recording is ordered, or later. */
@@ -148,13 +151,11 @@ gboolean
 ct_source_scan_file(CtRecording *recording, guint i, gint64 limit, GError **error)
 {
     const CtSource *source = recording->source;
-    const CtSourceFile *first = &recording->files[0];
     CtSourceFile *file = &recording->files[i];
-    CtPacketFormat format = source->format;
+    CtSourceOpened *opened = (CtSourceOpened *)recording;
+    const CtPacketFormat format = ct_source_format(source, recording->self);
     GError *failure = NULL;
-    format.data = recording->self;
-    CtPacketScan *scan = ((CtSourceOpened *)recording)->scans[i] =
-        new_scan(recording, i, limit, &format, &failure);
+    CtPacketScan *scan = opened->scans[i] = new_scan(recording, i, limit, &format, &failure);
     const gboolean is_searched = is_late(source) && limit == G_MAXINT64;
     if (!scan ||
         (!is_searched && !ct_packet_scan_more(scan, recording->packets, recording->packets->packets,
@@ -165,12 +166,13 @@ ct_source_scan_file(CtRecording *recording, guint i, gint64 limit, GError **erro
     }
     if (source->next)
         return check_bytes(recording, i, error);
-    file->packet_bytes = format.size(file->header, format.data);
-    if (!source->is_one_stream || format.alike(first->header, file->header, format.data))
+    ct_source_take_header(recording, i, recording->headers[i], format.header_bytes);
+    file->packet_bytes = format.size(recording->headers[i], format.data);
+    if (!source->is_one_stream || format.alike(recording->headers[0], recording->headers[i], format.data))
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                 "%s: wants %s like those of %s, but is given others", file->path, format.name,
-                first->path);
+                recording->files[0].path);
     return FALSE;
 }
 
@@ -306,6 +308,7 @@ ct_source_open_ahead(const CtSource *source, const CtParams *given, const CtAhea
     recording->n_files = opened->paths->len;
     recording->files = g_new0(CtSourceFile, recording->n_files);
     opened->scans = g_new0(CtPacketScan *, recording->n_files + 1);
+    recording->headers = g_malloc0((recording->n_files + 1) * sizeof *recording->headers);
     opened->beside = g_new0(CtSourceBeside, recording->n_files + 1);
     for (guint i = 0; i < recording->n_files; i++) {
         recording->files[i].path = opened->paths->pdata[i];
@@ -345,6 +348,60 @@ ct_source_read(const CtRecording *recording, guint file, gint64 offset, guint8 *
 {
     return ct_packet_scan_read(((const CtSourceOpened *)recording)->scans[file], offset, bytes, n,
                                given, error);
+}
+
+const guint8 *
+ct_source_header(const CtRecording *recording, guint file)
+{
+    return recording->headers[file];
+}
+
+void
+ct_source_take_header(CtRecording *recording, guint i, const guint8 *header, gsize bytes)
+{
+    memmove(recording->headers[i], header, bytes);
+    memcpy(recording->files[i].header, header, MIN(bytes, CT_PACKET_MAX_HEADER));
+}
+
+/* ---- lanes ---- */
+
+guint
+ct_source_width(const CtRecording *recording, guint lane)
+{
+    return recording->widths ? recording->widths[lane] : 1;
+}
+
+guint
+ct_source_lane_step(const CtRecording *recording)
+{
+    return recording->lane_step > 0 ? (guint)recording->lane_step : 1;
+}
+
+guint *
+ct_source_first_lanes(const CtRecording *recording)
+{
+    const guint step = ct_source_lane_step(recording);
+    guint *first = g_new(guint, MAX(recording->n_lanes, 1));
+    for (guint i = 0, begin = 0; i < recording->n_lanes; i++) {
+        first[i] = begin + i % step;
+        if (i % step == step - 1)
+            begin += step * ct_source_width(recording, i);
+    }
+    return first;
+}
+
+/* Whether lanes of several steps have all the same width. */
+static gboolean
+check_lane_step(const CtRecording *recording, GError **error)
+{
+    const guint64 step = MAX(recording->lane_step, 1);
+    gboolean good = step == 1 || recording->n_lanes % step == 0;
+    for (guint i = 0; step > 1 && i < recording->n_lanes; i++)
+        good = good && ct_source_width(recording, i) == ct_source_width(recording, 0);
+    return good || ct_source_fault(recording->source, error,
+                                   "its order sets lane_step to %" G_GUINT64_FORMAT
+                                   ", but has %u lanes, or lanes of several widths",
+                                   step, recording->n_lanes);
 }
 
 /* ---- the stream ---- */
@@ -420,8 +477,10 @@ ct_source_describe(CtRecording *recording, const CtNode *node, CtStream *stream,
         return FALSE;
     if (opened->reception && !ct_source_receive(opened, node->params, error))
         return FALSE;
+    if (!check_lane_step(recording, error))
+        return FALSE;
     for (guint i = 0; i < recording->n_lanes; i++)
-        n_lanes += recording->widths ? recording->widths[i] : 1;
+        n_lanes += ct_source_width(recording, i);
     if (n_lanes == ct_stream_n_lanes(plain))
         return ct_source_merge_beside(opened, node, stream, error);
     g_set_error(error, CT_ERROR, CT_ERROR_PLUGIN,

@@ -520,6 +520,47 @@ test_unwrap_from_damage(void)
         g_assert_cmpint(g_array_index(packets->packets, CtPacket, i).stamp, ==, wanted[i]);
 }
 
+/* "PO" and the bytes of the packet: one of the protocol that is of another stream. */
+static gsize
+other_bytes(const guint8 *header, gsize n, gconstpointer data G_GNUC_UNUSED)
+{
+    return n >= 3 && header[0] == 'P' && header[1] == 'O' ? header[2] : 0;
+}
+
+/* Makes a stream of six packets with others, of so many bytes each, before packet `at`. */
+static void
+check_others(guint at, const guint8 *bytes, gsize n_others, gsize cut, const char *counts)
+{
+    CtPacketFormat format = toy;
+    format.other = other_bytes;
+    g_autoptr(GByteArray) stream = make_stream(6);
+    g_autoptr(GByteArray) made = g_byte_array_new();
+    g_byte_array_append(made, stream->data, at * PACKET);
+    for (gsize i = 0; i < n_others; i++) {
+        guint8 other[256] = {'P', 'O', bytes[i]};
+        g_byte_array_append(made, other, bytes[i]);
+    }
+    g_byte_array_append(made, stream->data + at * PACKET, (6 - at) * PACKET);
+    g_byte_array_set_size(made, made->len - (guint)cut);
+    g_autoptr(CtPackets) packets = scan_as(made, 1, &format);
+    g_autofree char *given = counts_string(packets), *validity = validity_string(packets, 0);
+    g_assert_cmpstr(given, ==, counts);
+    g_assert_cmpstr(validity, ==, "111111");
+}
+
+/* Packets of the protocol that are not of the stream are no damage, wherever they stand. */
+static void
+test_others(void)
+{
+    for (guint at = 0; at <= 6; at++) {
+        check_others(at, (const guint8[]){5}, 1, 0, "7 packets, 1 stray");
+        check_others(at, (const guint8[]){PACKET}, 1, 0, "7 packets, 1 stray");
+        check_others(at, (const guint8[]){3, 100, 77}, 3, 0, "9 packets, 3 stray");
+    }
+    check_others(6, (const guint8[]){50}, 1, 1, "6 packets, 1 truncated");
+    check_others(6, (const guint8[]){50, 50}, 2, 46, "7 packets, 1 truncated, 1 stray");
+}
+
 /* A plugin of newer headers may set what is reserved here: its format is refused, not misread. */
 static void
 test_newer_format(void)
@@ -564,6 +605,7 @@ main(int argc, char **argv)
     g_test_add_func("/packets/errors", test_errors);
     g_test_add_func("/packets/unwrap", test_unwrap);
     g_test_add_func("/packets/unwrap-from-damage", test_unwrap_from_damage);
+    g_test_add_func("/packets/others", test_others);
     g_test_add_func("/packets/newer-format", test_newer_format);
     return g_test_run();
 }

@@ -326,7 +326,7 @@ test_faults(void)
     refuse(&sink, "u8[time]",
            "the plugin for toy files is at fault: its CtSink streams, but by_name");
     sink = appended;
-    sink.reserved[6] = 1;
+    sink.reserved[G_N_ELEMENTS(sink.reserved) - 1] = 1;
     refuse(
         &sink, "u8[time]",
         "the plugin for toy files sets a member of CtSink that this Cornerturn does not know: the "

@@ -468,11 +468,18 @@ narrow_order(CtRecording *recording, const CtParams *given, GError **error)
     return TRUE;
 }
 
+static gboolean
+uneven_order(CtRecording *recording, const CtParams *given, GError **error)
+{
+    recording->lane_step = 4;
+    return toy_order(recording, given, error);
+}
+
 /* As plugins of newer headers may do. */
 static gboolean
 newer_order(CtRecording *recording, const CtParams *given, GError **error)
 {
-    recording->reserved[4] = 1;
+    recording->reserved[G_N_ELEMENTS(recording->reserved) - 1] = 1;
     return toy_order(recording, given, error);
 }
 
@@ -557,6 +564,8 @@ test_faults(void)
     } orders[] = {{no_samples_order, "its order sets n_samples to 0"},
                   {no_lanes_order, "its order sets n_lanes to 0"},
                   {negative_gap_order, "its order sets max_gap to -1"},
+                  {uneven_order, "its order sets lane_step to 4, but has 6 lanes, or lanes of "
+                                 "several widths"},
                   {NULL, "its CtSource has no order"}};
     for (guint i = 0; i < G_N_ELEMENTS(orders); i++) {
         CtSource source = toy;
@@ -566,12 +575,12 @@ test_faults(void)
         refuse(&source, bytes, CT_ERROR_PLUGIN, message);
     }
     CtSource source = toy;
-    source.format.header_bytes = 65;
+    source.format.header_bytes = 257;
     refuse(&source, bytes, CT_ERROR_PLUGIN,
-           "the plugin for toy packets is at fault: its headers have 65 bytes, but 1 to 64 are "
+           "the plugin for toy packets is at fault: its headers have 257 bytes, but 1 to 256 are "
            "possible");
     source.format.header_bytes = 0;
-    refuse(&source, bytes, CT_ERROR_PLUGIN, "its headers have 0 bytes, but 1 to 64 are possible");
+    refuse(&source, bytes, CT_ERROR_PLUGIN, "its headers have 0 bytes, but 1 to 256 are possible");
     CtStage bare = stage;
     bare.counters = NULL;
     refuse_of_stage(&toy, &bare, bytes, CT_ERROR_PLUGIN,

@@ -12,17 +12,24 @@
 
 G_BEGIN_DECLS
 
-#define CT_PACKET_MAX_HEADER 64
+/* The bytes of a header that a CtSourceFile has, and the most that are looked at. */
+#define CT_PACKET_MAX_HEADER     64
+#define CT_PACKET_LONGEST_HEADER 256
 
 typedef struct {
     const char *name;   /* "VDIF frames", for messages */
-    gsize header_bytes; /* 1 to CT_PACKET_MAX_HEADER */
+    gsize header_bytes; /* 1 to CT_PACKET_LONGEST_HEADER */
     /* The bytes of the whole packet, header included; 0 if this is no header of the format. */
     gsize (*size)(const guint8 *header, gconstpointer data);
     /* Whether two headers of the format belong to one stream: the same sizes, types and sender. */
     gboolean (*alike)(const guint8 *a, const guint8 *b, gconstpointer data);
-    gconstpointer data;  /* passed to both functions */
-    guint64 reserved[4]; /* 0 */
+    gconstpointer data; /* passed to all functions */
+    /* The bytes of a whole packet of the same protocol that is of another stream, or has no
+     * samples; 0 if this is no such packet. It stands between two others without damage, and counts
+     * as stray. `n` bytes are there, fewer than header_bytes at the end of a file. NULL: there are
+     * no such packets. */
+    gsize (*other)(const guint8 *header, gsize n, gconstpointer data);
+    guint64 reserved[3]; /* 0 */
 } CtPacketFormat;
 
 typedef struct {

@@ -72,7 +72,8 @@ typedef struct {
     int fd;
     gint64 length;                       /* in bytes */
     gsize packet_bytes;                  /* of each packet; `find` sets it */
-    guint8 header[CT_PACKET_MAX_HEADER]; /* that of the file's stream, unless there is a `find` */
+    guint8 header[CT_PACKET_MAX_HEADER]; /* that of the file's stream, unless there is a `find`; of
+                                            a longer one the beginning, see ct_source_header() */
     const CtStream *said;                /* the stream of PATH.json; NULL: there is none */
     guint64 reserved[1];                 /* 0 */
 } CtSourceFile;
@@ -99,7 +100,12 @@ typedef struct {
     gboolean is_sample;  /* set by the kit: `order` is given a sample of the packets of a long
                             recording (CtSource.place) */
     gboolean needs_all;  /* `order` sets it if all packets might decide what the sample does not */
-    guint64 reserved[5]; /* 0 */
+    guint64 lane_step;   /* lanes of the stream from one that a lane of packets has to the next one,
+                            where `widths` are all the same, w: lane i · lane_step + j of packets has
+                            those of (i · w + k) · lane_step + j, for k from 0 to w − 1. It divides
+                            n_lanes. 0: 1 */
+    guint8 (*headers)[CT_PACKET_LONGEST_HEADER]; /* set by the kit: ct_source_header() */
+    guint64 reserved[3]; /* 0 */
 } CtRecording;
 
 /* The part of a packet that goes into a block. */
@@ -185,13 +191,19 @@ struct CtSource {
     /* The end of the stream of a pipe that has ended, as stamps count samples, of packets that were
      * all found; it is in the last packet. NULL: that of the last packet. */
     gint64 (*ends)(const CtRecording *recording);
-    guint64 reserved[5]; /* 0 */
+    /* The bytes of a header, where parameters that `begin` has read decide them. NULL: those of the
+     * format. */
+    gsize (*header_bytes)(gconstpointer self);
+    guint64 reserved[4]; /* 0 */
 };
 
 /* Reads up to n bytes of a file or pipe at an offset that `next` is given, or behind it; fewer only
  * at the end: *given. */
 CT_EXPORT gboolean ct_source_read(const CtRecording *recording, guint file, gint64 offset,
                                   guint8 *bytes, gsize n, gsize *given, GError **error);
+
+/* The header of the stream of file number `file`: all its bytes. */
+CT_EXPORT const guint8 *ct_source_header(const CtRecording *recording, guint file);
 
 /* Opens the files that the parameters name, and arranges their packets. Fails with the messages of
  * <cornerturn/packets.h>, which begin with a file's path. */
