@@ -211,10 +211,11 @@ set_clock(const PacketStream *packets, const CtRecording *recording, const CtPar
     gint64 numerator, denominator;
     g_autoptr(GError) cause = NULL;
     ct_params_rational(given, "sample_rate", &numerator, &denominator);
-    if (!ct_stream_set_rate(stream, numerator, denominator, packets->ticks_per_sample))
+    if (!ct_stream_set_rate(stream, numerator, denominator, packets->ticks_per_sample) ||
+        __builtin_mul_overflow(recording->packets->first, packets->ticks_per_sample,
+                               &stream->start))
         return ct_params_error(given, "ticks_per_sample", error,
                                "makes a clock faster than 63 bits can count");
-    stream->start = recording->packets->first * packets->ticks_per_sample;
     if (!ct_params_has(given, "epoch") ||
         ct_utc_parse(ct_params_string(given, "epoch"), &stream->epoch, &cause))
         return TRUE;
@@ -254,19 +255,24 @@ set_frequencies(const PacketStream *packets, const CtParams *given, CtStream *st
     return TRUE;
 }
 
+static gboolean
+check_packets(const CtRecording *recording, GError **error)
+{
+    if (recording->packets->end > recording->packets->first)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                "%s: wants packets of the stations, channels and times that are read, but is given "
+                "none",
+                recording->files[0].path);
+    return FALSE;
+}
+
 gboolean
 packet_stream_describe(CtRecording *recording, const CtParams *given, CtStream *stream,
                        GError **error)
 {
     PacketStream *packets = recording->self;
     const PacketPayload *payload = &packets->payload;
-    if (recording->packets->end <= recording->packets->first) {
-        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                    "%s: wants packets of the stations, channels and times that are read, but is "
-                    "given none",
-                    recording->files[0].path);
-        return FALSE;
-    }
     stream->type = payload->type;
     for (guint a = 0; a < payload->n_axes; a++)
         if ((gint)a != payload->time)
@@ -283,7 +289,7 @@ packet_stream_describe(CtRecording *recording, const CtParams *given, CtStream *
         packets->axis_of[a] = ct_stream_axis(stream, payload->names[a]);
     return set_clock(packets, recording, given, stream, error) &&
            set_frequencies(packets, given, stream, error) &&
-           ct_source_set_frequencies(given, stream, error);
+           ct_source_set_frequencies(given, stream, error) && check_packets(recording, error);
 }
 
 static void

@@ -17,9 +17,11 @@ import time
 
 import numpy as np
 
+import graphs
+import network
 import tap
 
-network = importlib.import_module("test-network")
+stations = importlib.import_module("test-network")
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
@@ -30,7 +32,7 @@ HERE, THERE = "10.77.0.1", "10.77.0.2"
 ALSO_HERE = "10.77.0.3"
 HERE_6, THERE_6 = "fd77::1", "fd77::2"
 BURST = 32  # packets that are sent before the interface must have had them; it holds 256
-SLOTS = network.SLOTS
+SLOTS = stations.SLOTS
 
 
 def call(name, *arguments):
@@ -77,7 +79,7 @@ def read_table(name, key):
     return dict(zip(rows[0][1:], map(int, rows[1][1:])))
 
 
-class Wire(network.Network):
+class Wire(stations.Station):
     """This program is at one end of a wire, and `self.there` keeps the namespace of the other."""
 
     def setUp(self):
@@ -176,7 +178,7 @@ class Wire(network.Network):
 
     def start(self, paths, n, **source):
         """A run that ends behind n packets of each path."""
-        process = self.launch(self.stages(paths, **{"window": "20 ms", **source}), stop=network.time_after(n * SLOTS))
+        process = self.launch(self.stages(paths, **{"window": "20 ms", **source}), stop=stations.time_after(n * SLOTS))
         self.wait_bound(process, [int(path.split("?")[0].split("@")[0].split(":")[-1]) for path in paths])
         return process
 
@@ -190,7 +192,7 @@ class Wire(network.Network):
 
     def check(self, path, host=HERE, send=None, by_kernel=False, n=600, **source):
         port = int(path.split("?")[0].split("@")[0].split(":")[-1])
-        log = network.Log(self.random, [port], n + 500, False)
+        log = stations.Log(self.random, [port], n + 500, False)
         array, counts, in_kernel = self.receive(path, log, n, host, send, **source)
         np.testing.assert_array_equal(array, log.wanted(n))
         self.assertEqual(counts, {"packets": n})
@@ -201,7 +203,7 @@ class Wire(network.Network):
 
     def refuse(self, paths, before=None):
         (self.folder / "graph.yaml").write_text(json.dumps({"stages": self.stages(paths)}))
-        done = subprocess.run([network.graphs.COMMAND, "run", "graph.yaml"], cwd=self.folder, capture_output=True,
+        done = subprocess.run([graphs.COMMAND, "run", "graph.yaml"], cwd=self.folder, capture_output=True,
                               text=True, timeout=network.PATIENCE, preexec_fn=before)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, r"^graph.yaml:1:\d+: node 'station': ")
@@ -212,7 +214,7 @@ class Wire(network.Network):
 class Received(Wire):
     def test_as_by_others(self):
         """A stream with lost, late, doubled and alien packets is the same as by UDP, and as of a file."""
-        log = network.Log(self.random, [5000], 3500, True)
+        log = stations.Log(self.random, [5000], 3500, True)
         found = {path: self.receive(path, log, 3200, window="10 ms")
                  for path in (f"xdp://{HERE}:5000@here", f"udp://{HERE}:5000")}
         by_xdp, by_udp = found.values()
@@ -231,13 +233,13 @@ class Received(Wire):
     def test_ports(self):
         """Two sources of several ports, each with a thread, have one program and its memory together."""
         ports = [[5000, 5001, 5002], [6000, 6001]]
-        logs = [network.Log(self.random, of, 1500, False) for of in ports]
+        logs = [stations.Log(self.random, of, 1500, False) for of in ports]
         stages = {}
         for name, of in zip(("station", "other"), ports):
             stages[name] = {"stage": "lofar.source", "paths": [f"xdp://{HERE}:{port}@here" for port in of],
                             "window": "20 ms"}
             stages["out-" + name] = {"stage": "file.sink", "from": name, "path": name + ".npy"}
-        process = self.launch(stages, stop=network.time_after(1000 * SLOTS))
+        process = self.launch(stages, stop=stations.time_after(1000 * SLOTS))
         self.wait_bound(process, ports[0])
         begin = 2 * len(ports[0])
         self.send_events(process, logs[0].events[:begin])
@@ -306,7 +308,7 @@ class Received(Wire):
         payloads = self.random.integers(-128, 128, (n + 500, n_beamlets, SLOTS, 2, 2), "i1")
         process = self.start([f"xdp://{HERE}:5000@here"], n)
         before = self.count_kernel()
-        self.send_events(process, [(i, 5000, network.make_packet(payloads[i].tobytes(), i, 0, n_beamlets))
+        self.send_events(process, [(i, 5000, stations.make_packet(payloads[i].tobytes(), i, 0, n_beamlets))
                                    for i in range(n + 500)])
         self.assertEqual(self.end(process), {"packets": n})
         np.testing.assert_array_equal(np.load(self.folder / "out.npy"),
@@ -334,7 +336,7 @@ class Others(Wire):
         """Other ports, other addresses, ICMP and TCP have the interface as without the run."""
         with contextlib.ExitStack() as stack:
             process = self.start([f"xdp://{HERE}:5000@here"], 600)
-            log = network.Log(self.random, [5000], 1100, False)
+            log = stations.Log(self.random, [5000], 1100, False)
             self.send_events(process, log.events[:300])
             self.assertIn("prog/xdp", self.show())
             for address in (HERE, 5001), (ALSO_HERE, 5000), (HERE_6, 5000):
@@ -400,7 +402,7 @@ class Ends(Wire):
                       self.refuse([f"xdp://{HERE}:5001@here?queue=0"]))
         self.assertIn("the interface has a program of XDP already, of another process: Device or resource busy",
                       self.refuse([f"xdp://{HERE}:5001@here?queue=1"]))
-        log = network.Log(self.random, [5000], 1100, False)
+        log = stations.Log(self.random, [5000], 1100, False)
         self.send_events(first, log.events)
         self.assertEqual(self.end(first), {"packets": 600})
         np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(600))
@@ -408,7 +410,7 @@ class Ends(Wire):
     def test_interface_removed(self):
         """Nothing comes any more, as by UDP, and an interrupt ends the run."""
         process = self.start([f"xdp://{HERE}:5000@here"], 8000)
-        log = network.Log(self.random, [5000], 2000, False)
+        log = stations.Log(self.random, [5000], 2000, False)
         self.send_events(process, log.events)
         self.wait_until("no samples", lambda: self.counters(process)["packets"] >= 1000)
         self.unwire()
@@ -484,7 +486,7 @@ class Errors(Wire):
                       self.refuse([f"xdp://{HERE}:5000@here"]))
 
 
-class Missing(network.Network):
+class Missing(stations.Station):
     def test_library(self):
         """A build without the library says so; one with it has no such interface."""
         error = self.end(self.launch(self.stages(["xdp://10.0.0.1:5000@none0"])), 1)
