@@ -20,10 +20,10 @@ typedef struct {
 
 /* An open recording. */
 typedef struct {
-    CtRecording recording;                       /* the first member: the same address */
-    GPtrArray *paths;                            /* of the files */
-    CtPacketScan **scans;                        /* [n_files]; of a source with a `find`, NULL */
-    CtPipe **pipes;                              /* [n_files]; NULL: they are files */
+    CtRecording recording;  /* the first member: the same address */
+    GPtrArray *paths;       /* of the files */
+    CtPacketScan **scans;   /* [n_files]; of a source with a `find`, NULL */
+    CtPipe **pipes;         /* [n_files]; NULL: they are files */
     CtReception *reception; /* receives the packets from the network; NULL: there are files */
     CtAhead *ahead;         /* loads the packets; NULL: all are arranged, or received */
     CtSourceBeside *beside; /* [n_files] */

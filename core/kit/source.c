@@ -168,7 +168,8 @@ ct_source_scan_file(CtRecording *recording, guint i, gint64 limit, GError **erro
         return check_bytes(recording, i, error);
     ct_source_take_header(recording, i, recording->headers[i], format.header_bytes);
     file->packet_bytes = format.size(recording->headers[i], format.data);
-    if (!source->is_one_stream || format.alike(recording->headers[0], recording->headers[i], format.data))
+    if (!source->is_one_stream ||
+        format.alike(recording->headers[0], recording->headers[i], format.data))
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_SHAPE,
                 "%s: wants %s like those of %s, but is given others", file->path, format.name,

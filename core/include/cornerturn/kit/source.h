@@ -89,23 +89,23 @@ typedef struct {
     CtPackets *packets;
 
     /* `order` sets these, for ct_packets_arrange(); n_lanes and n_samples are at least 1. */
-    guint n_lanes;       /* of packets */
-    guint *widths;       /* [n_lanes] the lanes of the stream that a lane of packets has, in their
-                            order, if they are not one each; from g_new, freed by the kit */
-    gint64 n_samples;    /* of each packet, without the overlap */
-    gint64 max_gap;      /* in samples */
-    gint64 overlap;      /* samples at the end of each packet that come again in the next one */
-    const char *chosen;  /* the axis whose indices are others than those of PATH.json, which then
-                            says nothing of it; NULL: none */
-    gboolean is_sample;  /* set by the kit: `order` is given a sample of the packets of a long
-                            recording (CtSource.place) */
-    gboolean needs_all;  /* `order` sets it if all packets might decide what the sample does not */
-    guint64 lane_step;   /* lanes of the stream from one that a lane of packets has to the next one,
-                            where `widths` are all the same, w: lane i · lane_step + j of packets has
-                            those of (i · w + k) · lane_step + j, for k from 0 to w − 1. It divides
-                            n_lanes. 0: 1 */
+    guint n_lanes;      /* of packets */
+    guint *widths;      /* [n_lanes] the lanes of the stream that a lane of packets has, in their
+                           order, if they are not one each; from g_new, freed by the kit */
+    gint64 n_samples;   /* of each packet, without the overlap */
+    gint64 max_gap;     /* in samples */
+    gint64 overlap;     /* samples at the end of each packet that come again in the next one */
+    const char *chosen; /* the axis whose indices are others than those of PATH.json, which then
+                           says nothing of it; NULL: none */
+    gboolean is_sample; /* set by the kit: `order` is given a sample of the packets of a long
+                           recording (CtSource.place) */
+    gboolean needs_all; /* `order` sets it if all packets might decide what the sample does not */
+    guint64 lane_step;  /* lanes of the stream from one that a lane of packets has to the next one,
+                           where `widths` are all the same, w: lane i · lane_step + j of packets has
+                           those of (i · w + k) · lane_step + j, for k from 0 to w − 1. It divides
+                           n_lanes. 0: 1 */
     guint8 (*headers)[CT_PACKET_LONGEST_HEADER]; /* set by the kit: ct_source_header() */
-    guint64 reserved[3]; /* 0 */
+    guint64 reserved[3];                         /* 0 */
 } CtRecording;
 
 /* The part of a packet that goes into a block. */
