@@ -29,6 +29,28 @@ class Replay(graphs.GraphTest):
         self.assertGreater(account.lost, 100)
         self.assertGreater(account.reasons["duplicate"], 100)
         self.assertGreater(account.counters["reordered"], 100)
+        self.check_faults(account)
+
+    def check_faults(self, account):
+        """What is wrong in an account is found."""
+        valid = int(account.valid[0].nonzero()[0][1000])
+        array = account.array
+        account.array = np.array(array)
+        account.array[16 * valid + 5, 1, 0, 1, 0] ^= 1
+        self.assertRaises(AssertionError, account.compare_samples)
+        account.array = np.concatenate([array[1:], array[:1]])
+        self.assertRaises(AssertionError, account.compare_samples)
+        account.array = array
+        for name in "packets", "missing":
+            account.counters[name] += 1
+            self.assertRaises(AssertionError, account.check_counts)
+            account.counters[name] -= 1
+        account.sent.counts["sent"] += 1
+        self.assertRaises(AssertionError, account.check_received)
+        account.sent.first[0, account.first + valid] = False
+        self.assertRaises(AssertionError, account.check_lost)
+        account.valid[0, valid] = False
+        self.assertRaises(AssertionError, account.check_products)
 
     def test_stopped(self):
         """The graph stands until the kernel has no room for more."""
