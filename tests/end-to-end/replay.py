@@ -13,7 +13,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -174,7 +173,6 @@ def main():
     parser.add_argument("--pause", type=float, default=5, help="seconds for which the graph is stopped")
     parser.add_argument("--only", choices=CASES, action="append")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     reason = replay_network.no_veth() if options.veth else None
     if reason:
         print(f"skipped: {reason}")

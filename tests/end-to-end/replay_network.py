@@ -5,8 +5,10 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 
 # `receiver` and `sender` stand in front of their commands.
 Network = collections.namedtuple("Network", "name address receiver sender is_shared")
@@ -51,12 +53,15 @@ def no_veth():
 
 @contextlib.contextmanager
 def open_network(is_veth):
-    """A network; two namespaces and the pair between them exist as long as the context."""
+    """A network; two namespaces and the pair between them exist as long as the context, which SIGTERM
+    ends in order."""
     if not is_veth:
         yield Network("over loopback", "127.0.0.1", [], [], True)
         return
     names = [f"ct-replay-{os.getpid()}-{end}" for end in ("receiver", "sender")]
     with contextlib.ExitStack() as stack:
+        stack.callback(signal.signal, signal.SIGTERM,
+                       signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)))
         for name in names:
             ip("netns", "add", name)
             stack.callback(ip, "netns", "delete", name)
