@@ -26,9 +26,13 @@ def free_ports(n):
 
 def udp_table(process):
     """{port: Socket} of the sockets where this process is: bytes that wait, and datagrams that the
-    kernel has dropped."""
-    found = {}
-    for line in pathlib.Path(f"/proc/{process}/net/udp").read_text().splitlines()[1:]:
+    kernel has dropped. Nothing if it has ended."""
+    found = collections.defaultdict(lambda: Socket(0, 0))
+    try:
+        lines = pathlib.Path(f"/proc/{process}/net/udp").read_text().splitlines()[1:]
+    except OSError:
+        return found
+    for line in lines:
         words = line.split()
         found[int(words[1].split(":")[1], 16)] = Socket(int(words[4].split(":")[1], 16), int(words[-1]))
     return found
