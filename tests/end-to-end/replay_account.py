@@ -11,7 +11,8 @@ from replay_capture import AT_ONCE, BEAMLETS, PORTS, SLOTS
 
 BANK = banks.Bank(16, 8)
 EPSILON = 2.0 ** -24
-REASONS = ["late", "duplicate", "flagged", "mistimed", "stray", "dropped"]
+ALIEN = ["stray", "corrupt", "truncated", "mistimed"]
+REASONS = ["late", "duplicate", *ALIEN, "dropped", "flagged"]
 
 
 def equal(given, wanted, what):
@@ -59,7 +60,7 @@ class Account:
     def __init__(self, replay, given):
         self.replay, self.capture, self.sent = replay, replay.capture, Sent(replay)
         node = next(node for node in given["nodes"] if node["name"] == "station")
-        self.counters = node["counters"]
+        self.counters, self.accounts = node["counters"], node["accounts"]
         self.array = np.load(replay.folder / "raw.npy", mmap_mode="r")
         self.beside = json.loads((replay.folder / "raw.npy.json").read_text())
         self.first = self.capture.number(self.beside["start"])
@@ -81,14 +82,20 @@ class Account:
             self.valid[:, at:end] = valid.T
 
     def check_counts(self):
+        """The counters of the source, and those of each address."""
         counters = self.counters
-        self.reasons = {name: counters.get(name, 0) for name in REASONS + ["corrupt", "truncated"]}
-        self.used = counters["packets"] - sum(self.reasons[name] for name in REASONS)
-        self.alien = sum(self.reasons[name] for name in ("mistimed", "stray", "corrupt", "truncated"))
-        self.missing = counters["missing"]
-        equal(self.used, int(self.valid.sum()), "packets used")
-        equal(self.missing + self.reasons["flagged"], int((~self.valid).sum()), "packets missing")
+        self.reasons = {name: counters[name] for name in REASONS}
+        self.received, self.used, self.missing = (counters[name] for name in ("received", "used", "missing"))
+        self.alien = sum(self.reasons[name] for name in ALIEN)
+        equal(self.received, self.used + sum(self.reasons.values()), "packets received")
         equal((self.alien, self.reasons["flagged"]), (0, 0), "alien and flagged packets")
+        equal([account["name"] for account in self.accounts], self.replay.addresses, "accounts")
+        for name in counters:
+            equal(sum(account["counters"][name] for account in self.accounts), counters[name], name)
+        for valid, drops, account in zip(self.valid, self.replay.drops, self.accounts):
+            own, n_valid = account["counters"], int(valid.sum())
+            equal((own["used"], own["missing"], own["overrun"]), (n_valid, self.n - n_valid, drops),
+                  f"used, missing and dropped by the kernel of {account['name']}")
         lost = [SLOTS * int(n) for n in (~self.valid).sum(1)]
         lost = [n - (SLOTS * self.n - len(self.array)) * (not self.valid[port, -1])
                 for port, n in enumerate(lost)]
@@ -100,12 +107,12 @@ class Account:
         end."""
         sent = self.sent
         self.undecided = int(sent.first[:, self.first + self.n:].sum())
-        self.received = self.counters["packets"] + self.reasons["corrupt"] + self.reasons["truncated"]
         self.dropped = sum(self.replay.drops)
         short = sent.counts["sent"] - self.dropped - self.received - self.undecided
         # Of what is within the window, the kernel may have dropped some.
         if not -min(self.dropped, self.undecided) <= short <= 0:
-            raise AssertionError(f"received: {short} fewer than were sent")
+            raise AssertionError(f"received {self.received} and {self.undecided}, and dropped {self.dropped}, "
+                                 f"but {sent.counts['sent']} were sent")
 
     def check_lost(self):
         """What was not sent is invalid, and nothing else but what came too late or had no room. What is of

@@ -41,7 +41,7 @@ class Replay(graphs.GraphTest):
         account.array = np.concatenate([array[1:], array[:1]])
         self.assertRaises(AssertionError, account.compare_samples)
         account.array = array
-        for name in "packets", "missing":
+        for name in "received", "used", "missing", "overrun":
             account.counters[name] += 1
             self.assertRaises(AssertionError, account.check_counts)
             account.counters[name] -= 1
