@@ -56,6 +56,7 @@ typedef struct {
 typedef struct {
     CtAccount *accounts; /* [n] */
     guint n;
+    gboolean is_new; /* told since they were taken */
 } CtRunAccounts;
 
 /* The state with which a variant works: its prepare makes it; a change of a parameter, or another

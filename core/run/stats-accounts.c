@@ -15,6 +15,7 @@ ct_advance_account(CtAdvance *advance, const CtAccount *accounts, guint n)
     if (told->n != n)
         told->accounts = g_renew(CtAccount, told->accounts, n);
     told->n = n;
+    told->is_new = TRUE;
     memcpy(told->accounts, accounts, n * sizeof *accounts);
 }
 
@@ -22,10 +23,11 @@ void
 ct_run_node_take_accounts(CtRunNode *node)
 {
     const CtRunAccounts before = node->accounts;
-    if (node->told.n == 0)
+    if (!node->told.is_new)
         return;
     node->accounts = node->told;
     node->told = before;
+    node->told.is_new = FALSE;
 }
 
 /* Whether so many accounts have more faults, or as many and are before it, that account `i` is not
