@@ -14,7 +14,7 @@ enum { MOST_BYTES = 65507 };
 
 typedef struct {
     CtPacketScan *scan;
-    guint8 pattern[CT_PACKET_MAX_HEADER];
+    guint8 pattern[CT_PACKET_LONGEST_HEADER];
     GArray *found; /* of CtPacket; the stamp of one that has no time is that of the one before */
     guint next;    /* of those */
 } File;
@@ -92,8 +92,7 @@ ct_capture_open(const CtSource *source, const CtParams *given, GError **error)
     self->recording = ct_source_open(source, given, error);
     if (!self->recording || !check_sizes(self, error))
         return NULL;
-    self->format = source->format;
-    self->format.data = self->recording->self;
+    self->format = ct_source_format(source, self->recording->self);
     self->packets = ct_packets_new();
     self->files = g_new0(File, self->recording->n_files);
     self->bytes = g_malloc((CT_CAPTURE_KEPT + 1) * self->packet_bytes);
