@@ -31,7 +31,9 @@ struct CtReception {
     CtPacketFormat format; /* with this struct */
     guint n_addresses;
     CtReceptionAddress *addresses;
-    gsize skip; /* bytes of each datagram before its packet */
+    gsize skip;       /* bytes of each datagram before its packet */
+    gboolean is_busy; /* the thread does not wait for packets */
+    gint core;        /* on which the thread runs; −1: any */
 
     pthread_mutex_t lock; /* of what follows */
     GByteArray *bytes;    /* of the first datagrams; NULL: they have gone to `received` */

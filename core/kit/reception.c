@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiving the packets of a source from the network: its addresses, and its thread. */
+#define _GNU_SOURCE /* cpu_set_t */
 #include "cornerturn/error.h"
 #include "reception-private.h"
 #include "source-private.h"
@@ -8,11 +9,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 enum {
     /* A wait ends after this time, so that the run, or the thread, can end. */
     WAIT_MILLISECONDS = 100,
+    /* So long the kernel asks the interface itself for packets, when it has none. */
+    BUSY_MICROSECONDS = 50,
     /* So many parts of the window are worth reading them. */
     PARTS = 4
 };
@@ -67,6 +71,8 @@ open_all(const CtSource *source, const CtParams *given, const char *const *paths
     reception->n_addresses = n;
     reception->addresses = g_new0(CtReceptionAddress, n);
     reception->skip = (gsize)ct_params_int(given, "skip");
+    reception->is_busy = ct_params_bool(given, "busy");
+    reception->core = ct_params_has(given, "core") ? (gint)ct_params_int(given, "core") : -1;
     reception->bytes = g_byte_array_new();
     reception->datagrams = g_array_new(FALSE, FALSE, sizeof(CtFirstDatagram));
     for (guint i = 0; i < n && good; i++) {
@@ -239,9 +245,10 @@ receive(CtReception *reception, guint address, Batch *batch, GError **error)
 static GError *
 receive_all(CtReception *reception, struct pollfd *readable, Batch *batch)
 {
+    const int wait = reception->is_busy ? 0 : WAIT_MILLISECONDS;
     GError *failure = NULL;
     while (!failure && !atomic_load(&reception->stops)) {
-        if (poll(readable, reception->n_addresses, WAIT_MILLISECONDS) <= 0)
+        if (poll(readable, reception->n_addresses, wait) <= 0)
             continue;
         for (guint i = 0; i < reception->n_addresses && !failure; i++)
             if (readable[i].revents != 0)
@@ -269,15 +276,36 @@ run_thread(gpointer data)
     return NULL;
 }
 
-/* Signals are for the threads of the program. */
+/* Has the kernel ask the interface for packets. Without the right to do so, only the thread asks
+ * the kernel. */
+static void
+poll_interfaces(const CtReception *reception)
+{
+    const int time = BUSY_MICROSECONDS;
+    for (guint i = 0; i < reception->n_addresses; i++)
+        setsockopt(reception->addresses[i].receiver->fd, SOL_SOCKET, SO_BUSY_POLL, &time,
+                   sizeof time);
+}
+
+/* Signals are for the threads of the program. The memory for packets is first touched by this
+ * thread: so it is near its core. */
 static int
 create_thread(CtReception *reception)
 {
     sigset_t all, before;
+    pthread_attr_t place;
+    pthread_attr_init(&place);
+    if (reception->core >= 0) {
+        cpu_set_t core;
+        CPU_ZERO(&core);
+        CPU_SET((gsize)reception->core, &core);
+        pthread_attr_setaffinity_np(&place, sizeof core, &core);
+    }
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    const int failure = pthread_create(&reception->thread, NULL, run_thread, reception);
+    const int failure = pthread_create(&reception->thread, &place, run_thread, reception);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&place);
     return failure;
 }
 
@@ -318,6 +346,8 @@ begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
     if (!received)
         return FALSE;
     reception->received = received;
+    if (reception->is_busy)
+        poll_interfaces(reception);
     const int failure = create_thread(reception);
     if (failure == 0) {
         put_first(reception);

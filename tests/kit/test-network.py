@@ -157,6 +157,10 @@ class Received(Station):
         self.end(process)
         np.testing.assert_array_equal(np.load(self.folder / "file.npy"), array)
 
+    def test_busy(self):
+        """A thread that does not wait for packets, on one core."""
+        self.check(2, 2000, True, busy=True, core=min(os.sched_getaffinity(0)))
+
     def test_layout_and_blocks(self):
         self.check(2, 1500, True, block={"time": 333}, backend="reference")
 
@@ -503,6 +507,8 @@ class Ends(Station):
                     (["udp://239.1.2.3:5000@none0"], {},
                      "wants the name of an interface of this machine, but is given 'none0'"),
                     (["udp://8.8.8.8:5000"], {}, "udp://8.8.8.8:5000: can't be received from: "),
+                    (["udp://127.0.0.1:5000"], {"core": 1023}, "parameter 'core': wants a core on which "
+                     "this process may run, but is given 1023"),
                     (["file", used], {}, "parameter 'paths': wants addresses of the network alone, "
                                          f"or files alone, but is given '{used}' among 2 paths"),
                     (["udp://127.0.0.1:5000"] * 2, {},
@@ -556,7 +562,7 @@ class Ends(Station):
 
     def test_parameters_without_effect(self):
         (self.folder / "file").write_bytes(make_packet(bytes(N_BEAMLETS * SLOTS * 4), 0, 0) * 2)
-        for source in {"window": "1 ms"}, {"buffer": "1 MiB"}, {"skip": 8}:
+        for source in {"window": "1 ms"}, {"buffer": "1 MiB"}, {"skip": 8}, {"busy": True}, {"core": 0}:
             self.check_no_effect(self.stages(["file"], **source), "station", *source)
 
 

@@ -241,6 +241,16 @@ CT_EXPORT gboolean ct_source_set_frequencies(const CtParams *given, CtStream *st
          .fallback = "0",                                                                          \
          .help =                                                                                   \
              "bytes of each datagram from the network before its packet, as a sequence number"},   \
+        {.name = "busy",                                                                           \
+         .kind = CT_PARAM_BOOL,                                                                    \
+         .fallback = "false",                                                                      \
+         .help = "receive from the network without waiting for packets: takes a whole core"},      \
+        {.name = "core",                                                                           \
+         .kind = CT_PARAM_INT,                                                                     \
+         .flags = CT_PARAM_RANGED,                                                                 \
+         .minimum = 0,                                                                             \
+         .maximum = 1023,                                                                          \
+         .help = "the machine's core that receives from the network; left out: any"},              \
     {                                                                                              \
         .name = "buffer", .kind = CT_PARAM_QUANTITY, .flags = CT_PARAM_RANGED, .unit = "B",        \
         .minimum = 65536, .maximum = 1099511627776, .fallback = "256 MiB",                         \
