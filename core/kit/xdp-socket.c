@@ -39,7 +39,10 @@ enum {
     /* A ring for what is sent, which nothing is. */
     N_SENT = 64,
     /* So many buffers are looked at in one call, some more than the longest frame has. */
-    MOST_PIECES = 256
+    MOST_PIECES = 256,
+    /* A queue that is not free yet is tried again so often, after this time. */
+    BUSY_WAITS = 50,
+    BUSY_MICROSECONDS = 20000
 };
 
 typedef struct {
@@ -201,28 +204,42 @@ close_socket(CtXdpSocket *self)
     g_free(self);
 }
 
+/* Makes the queue, and binds the socket to it. Returns a number of errno, or −1 with an error. */
+static int
+open_queue(CtXdpSocket *self, guint number, gboolean takes_long, const char *path, GError **error)
+{
+    self->queue = new_queue(self->address.interface, number, takes_long, path, error);
+    const int failure = self->queue ? bind_socket(self) : -1;
+    if (failure > 0)
+        free_queue(g_steal_pointer(&self->queue));
+    return failure;
+}
+
 /* With the lock of the table. Finds or makes the queue, and binds the socket to it. Of older
- * kernels, which do not know the flag, frames have one buffer. */
+ * kernels, which do not know the flag, frames have one buffer. The kernel gives a queue free some
+ * time after the socket that had it is closed. */
 static gboolean
 open_socket(CtXdpSocket *self, guint number, const char *path, GError **error)
 {
-    const guint interface = self->address.interface;
-    int failure = EINVAL;
-    self->queue = find_queue(interface, number);
+    gboolean takes_long = TRUE;
+    guint n_waits = 0;
+    int failure;
+    self->queue = find_queue(self->address.interface, number);
     if (self->queue)
         failure = bind_socket(self);
-    for (int takes_long = TRUE; !self->queue && failure == EINVAL && takes_long >= 0;
-         takes_long--) {
-        self->queue = new_queue(interface, number, takes_long, path, error);
-        if (!self->queue)
-            return FALSE;
-        failure = bind_socket(self);
-        if (failure != 0)
-            free_queue(g_steal_pointer(&self->queue));
-    }
+    else
+        while ((failure = open_queue(self, number, takes_long, path, error)) > 0) {
+            if (failure == EBUSY && n_waits++ < BUSY_WAITS)
+                g_usleep(BUSY_MICROSECONDS);
+            else if (failure == EINVAL && takes_long)
+                takes_long = FALSE;
+            else
+                break;
+        }
+    if (failure <= 0)
+        return failure == 0;
     errno = failure;
-    return failure == 0 ||
-           ct_xdp_fail(error, path,
+    return ct_xdp_fail(error, path,
                        failure == EBUSY ? "another process receives from this queue of the "
                                           "interface by AF_XDP"
                                         : "the interface has no AF_XDP");
