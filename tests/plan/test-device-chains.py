@@ -76,7 +76,7 @@ class DeviceChains(graphs.GraphTest):
     def draw_options(self):
         samples = self.numbers.randrange(1, 3000)
         gaps = [[self.numbers.choice([-1, 0, 1]), self.numbers.randrange(samples),
-                 self.numbers.randrange(1, 1 + samples // 6)] for _ in range(3)]
+                 self.numbers.randrange(1, 2 + samples // 6)] for _ in range(3)]
         return {
             "samples": samples, "n_stations": self.numbers.randrange(2, 9),
             "n_pols": self.numbers.randrange(1, 3), "noise": 30,
