@@ -177,12 +177,16 @@ class Maker:
             "SECONDS": ["0.1", "1", "0", "1e-9"],
             "NUMBER": ["0", "1", "4294967295", "4294967296"],
             "CASE": ["cpu-avx2/0/0", "cpu-baseline/0/7", "reference/0/1", "cuda/0/0", "cpu/9/0"],
+            "P": ["0", "0.01", "1", "1.5"],
+            "FACTOR": ["1", "1000", "0", "1e9"],
+            "STAGE": ["lofar.source", "vdif.source", "packet.source", "spead.source", "fir"],
+            "udp://ADDRESS:PORT": ["udp://127.0.0.1:9", "udp://[::1]:9", "udp://127.0.0.1", "udp://a:9"],
             "AXIS=LENGTH": ["time=100", "station=3", "pol=2", "phase=16", "beam=0", "tap=1048577"],
         }
         if takes == "PARAM=VALUE":
             name, kind = self.some(self.stages[self.stage].parameters or [("gain", "")])
             return f"{name}={self.value(kind)}"
-        if takes == "NODE.PARAMETER=VALUE":
+        if takes in ("NODE.PARAMETER=VALUE", "[NODE.]PARAMETER=VALUE"):
             return self.setting()
         if takes.startswith("NODE=NAME"):
             return self.variant()
@@ -222,6 +226,8 @@ class Maker:
             line += [self.file() if self.turns_hostile() and self.often(0.3) else str(path)]
         elif command == "inspect":
             line += [self.some([*self.stages, *HOSTILE])] * self.often(0.8)
+        elif command == "send":
+            line += ["--to=udp://127.0.0.1:9"] * self.often(0.8) + [self.some([self.file(), str(path)])]
         elif command == "new-stage":
             line += [self.some([*self.stages, *HOSTILE, "mine", "my-stage"])]
         if self.often(0.03):
@@ -334,7 +340,8 @@ class FuzzCommand(unittest.TestCase):
         self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORM", "FORMAT", "NAME", "NODE", "FILE",
                                      "NODE.PARAMETER=VALUE", "[NODE=]NAME",
                                      "NODE=NAME[:TUNABLE=VALUE,…]", "TYPE", "SECONDS", "NUMBER",
-                                     "CASE", "AXIS=LENGTH", "PARAM=VALUE"})
+                                     "CASE", "AXIS=LENGTH", "PARAM=VALUE", "P", "FACTOR", "STAGE",
+                                     "udp://ADDRESS:PORT", "[NODE.]PARAMETER=VALUE"})
         self.assertIn("--set", dict(self.maker.commands["plan"]))
         self.assertIn("fir", self.maker.stages)
         self.assertTrue(self.maker.stages["fir"].variants["cpu-baseline"])
