@@ -61,6 +61,7 @@ widen(int fd)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
+/* A group is joined before: a socket that has its port misses nothing of what is sent to it. */
 static gboolean
 bind_socket(int fd, const CtAddress *address, const char *path, GError **error)
 {
@@ -69,8 +70,8 @@ bind_socket(int fd, const CtAddress *address, const char *path, GError **error)
     if (address->is_group)
         share(fd, address);
     widen(fd);
-    return (bind(fd, to, length) == 0 || ct_file_error(error, path, "can't be received from")) &&
-           (!address->is_group || join(fd, address, path, error));
+    return (!address->is_group || join(fd, address, path, error)) &&
+           (bind(fd, to, length) == 0 || ct_file_error(error, path, "can't be received from"));
 }
 
 static void
