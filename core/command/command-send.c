@@ -38,7 +38,7 @@ given_clear(Given *given)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
 
-/* What is sent now. */
+/* The captures that are being sent, and the files of the account. */
 typedef struct {
     CtSend how;
     CtSendCount *counts; /* [n_addresses] */

@@ -20,5 +20,5 @@ gboolean ct_address_read(CtAddress *address, const char *prefix, const char *pat
 /* The same, of any address with its interface by name: ADDRESS:PORT@INTERFACE. */
 gboolean ct_address_read_at(CtAddress *address, const char *prefix, const char *path,
                             GError **error);
-/* What bind(2) and connect(2) want; sets *length. */
+/* The address as bind(2) and connect(2) take it; sets *length. */
 const struct sockaddr *ct_address_socket(const CtAddress *address, socklen_t *length);

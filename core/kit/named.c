@@ -7,7 +7,7 @@
 
 /* ---- elements ---- */
 
-/* Where the elements of an axis are gathered. */
+/* The elements of an axis that a parameter names, while its texts are read. */
 typedef struct {
     const CtParams *params;
     const char *param; /* that names them */

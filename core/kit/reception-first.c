@@ -124,7 +124,7 @@ fail_interrupted(const CtReception *reception, GError **error)
     return FALSE;
 }
 
-/* What the wait for the first packets needs. */
+/* The memory and the limit of the wait for the first packets. */
 typedef struct {
     struct pollfd *readable; /* [address] */
     guint8 *memory;          /* of a batch */

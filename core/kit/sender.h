@@ -8,7 +8,7 @@
 /* At most so many datagrams are sent by one call. */
 enum { CT_SENDER_BATCH = 64 };
 
-/* Of groups of multicast. */
+/* The options of a group of multicast. */
 typedef struct {
     gint ttl;       /* the networks that a datagram may pass */
     gboolean loops; /* programs of this machine receive them, too */

@@ -73,7 +73,7 @@ typedef struct CtSourceAccounts CtSourceAccounts;
 
 CtSourceAccounts *ct_source_accounts_new(const CtSourceOpened *opened);
 void ct_source_accounts_free(CtSourceAccounts *accounts);
-/* Where to write the counts of lanes and addresses (ct_received_account). */
+/* The rows of counts that ct_received_account writes: of all lanes, then of all addresses. */
 CtReceivedCounts *ct_source_accounts_rows(CtSourceAccounts *accounts);
 /* Sets `sum` to that of all rows, and tells the core of them. */
 void ct_source_accounts_tell(CtSourceAccounts *accounts, CtAdvance *advance, CtReceivedCounts *sum);

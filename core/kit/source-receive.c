@@ -24,7 +24,8 @@ ct_source_has_receivers(const CtSourceOpened *opened, const CtParams *given,
     *has_receivers = n > 0;
     const gboolean has_functions =
         (source->is_lane_a_file || source->place) && !source->find && !source->next;
-    if (n > 0 && (!has_functions || !ct_params_knows(given, "window")))
+    /* The newest of CT_SOURCE_RECEIVE_PARAMS. */
+    if (n > 0 && (!has_functions || !ct_params_knows(given, "core")))
         return ct_params_error(given, source->files, error,
                                "wants files, but is given '%s': this source does not receive from "
                                "the network",

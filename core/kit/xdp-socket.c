@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <xdp/xsk.h>
 
-/* Of newer kernels than some headers. */
+/* A flag that headers of older kernels lack. */
 #ifndef XDP_USE_SG
 #define XDP_USE_SG (1 << 4)
 #endif
@@ -29,7 +29,7 @@
 
 enum {
     BUFFER_BYTES = 4096,
-    /* Of a buffer, the kernel leaves so many bytes free in front. */
+    /* The kernel leaves 256 bytes free at the beginning of a buffer. */
     FRAME_BYTES = BUFFER_BYTES - 256,
     N_BUFFERS = 16384,
     /* So many wait for one socket: 32 MiB, as for one of UDP. */

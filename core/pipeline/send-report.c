@@ -11,7 +11,7 @@ find_rate(const CtSendCount *count)
     return count->seconds > 0 ? (gdouble)count->sent / count->seconds : NAN;
 }
 
-/* What is described. */
+/* The account that is described, and its state. */
 typedef struct {
     const CtSend *how;
     const CtSendCount *counts; /* [n_addresses] */

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What has become of the packets for one address: sent = read − lost + duplicated − unsent. */
+/* The account of one address: sent = read − lost + duplicated − unsent. */
 typedef struct {
     guint64 read;       /* of the files */
     guint64 sent;       /* datagrams */
@@ -37,7 +37,7 @@ typedef struct {
     CtSendFate fate;
 } CtSendPacket;
 
-/* What to send, and how. */
+/* The captures to send, their addresses, times and faults. */
 typedef struct {
     const char *const *files;     /* captures, packets back to back; NULL-terminated */
     const char *const *addresses; /* "udp://ADDRESS:PORT": one, or one for each file;

@@ -507,7 +507,7 @@ struct CtVariant {
     gboolean (*folds)(const CtNode *nodes, gint64 hop, gsize state_bytes);
 };
 
-/* What a node has counted so far of one part of its data, as a lane of packets: in the order of the
+/* The counters of one part of a node's data, as a lane of packets, so far: in the order of the
  * `counters` of the first stage that its variant covers. */
 typedef struct {
     const char *name; /* interned */
