@@ -37,7 +37,7 @@ is_written(const File *file)
 static gboolean
 is_address(const File *file)
 {
-    return g_str_has_prefix(file->path, "udp://");
+    return g_str_has_prefix(file->path, "udp://") || g_str_has_prefix(file->path, "xdp://");
 }
 
 /* Whether a file is not one of a folder: standard input or output, an open file of the process, a

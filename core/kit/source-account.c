@@ -42,12 +42,10 @@ ct_source_accounts_new(const CtSourceOpened *opened)
     accounts->n = recording->n_lanes + (accounts->are_same ? 0 : recording->n_files);
     accounts->rows = g_new0(CtReceivedCounts, recording->n_lanes + recording->n_files);
     accounts->accounts = g_new0(CtAccount, accounts->n);
-    gint64 lane = 0;
-    for (guint i = 0; i < accounts->n_lanes; i++) {
+    g_autofree guint *first = ct_source_first_lanes(recording);
+    for (guint i = 0; i < accounts->n_lanes; i++)
         accounts->accounts[i].name = accounts->are_same ? g_intern_string(recording->files[i].path)
-                                                        : name_lane(&opened->plain, lane);
-        lane += recording->widths ? recording->widths[i] : 1;
-    }
+                                                        : name_lane(&opened->plain, first[i]);
     for (guint i = accounts->n_lanes; i < accounts->n; i++)
         accounts->accounts[i].name = g_intern_string(recording->files[i - accounts->n_lanes].path);
     return accounts;

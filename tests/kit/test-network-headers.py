@@ -71,6 +71,11 @@ class Headers(network.Network):
         self.assertEqual(self.end(process), {"packets": 300 * 4, "duplicate": 1, "corrupt": 1,
                                              "missing": 1})
         self.check(samples, sent, 300)
+        missing = {f"channel {4 * c}, station {s}": int((~sent[:300, s, c]).sum())
+                   for s in range(2) for c in range(2)}
+        self.assertEqual({name: account["missing"] for name, account in self.accounts.items()
+                          if name in missing}, missing)
+        self.assertEqual(sum(missing.values()), 1)
 
     def test_heaps(self):
         """A capture of heaps in pieces of two channels is sent with losses, by the log of the sender."""

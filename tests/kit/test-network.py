@@ -552,13 +552,13 @@ class Ends(Station):
                           self.end(self.launch(stages), 1))
 
     def test_only_a_run(self):
-        (self.folder / "graph.yaml").write_text(
-            json.dumps({"stages": self.stages(["udp://127.0.0.1:5000"])}))
-        done = subprocess.run([graphs.COMMAND, "check", "graph.yaml"], cwd=self.folder,
-                              capture_output=True, text=True, timeout=PATIENCE)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("'udp://127.0.0.1:5000' is an address, which can be read only once: by "
-                      "'cornerturn run'", done.stderr)
+        for path in "udp://127.0.0.1:5000", "xdp://127.0.0.1:5000@lo":
+            (self.folder / "graph.yaml").write_text(json.dumps({"stages": self.stages([path])}))
+            done = subprocess.run([graphs.COMMAND, "check", "graph.yaml"], cwd=self.folder,
+                                  capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"'{path}' is an address, which can be read only once: by "
+                          "'cornerturn run'", done.stderr)
 
     def test_parameters_without_effect(self):
         (self.folder / "file").write_bytes(make_packet(bytes(N_BEAMLETS * SLOTS * 4), 0, 0) * 2)
