@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The packets that have been received and are not read yet. */
-#define _GNU_SOURCE /* MADV_HUGEPAGE */
 #include "received.h"
 
 #include "cornerturn/error.h"
 #include "receiver.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     ALIGNMENT = 64,
@@ -41,7 +39,6 @@ struct CtReceived {
     gsize stride; /* from buffer to buffer */
     guint n_buffers;
     guint8 *memory; /* [n_buffers][stride] */
-    gsize n_mapped; /* its bytes */
     gint64 *free;   /* [n_free] offsets; the one that was used last is used first */
     guint n_free;
     Lane *lanes;        /* [n_lanes] */
@@ -85,18 +82,9 @@ ct_received_least_bytes(const CtReceivedSizes *sizes)
 }
 
 static gboolean
-map_buffers(CtReceived *received, GError **error)
+make_buffers(CtReceived *received, GError **error)
 {
-    received->n_mapped = received->n_buffers * received->stride;
-    void *memory =
-        mmap(NULL, received->n_mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "no memory for packets: %" G_GSIZE_FORMAT " bytes", received->n_mapped);
-        return FALSE;
-    }
-    received->memory = memory;
-    madvise(memory, received->n_mapped, MADV_HUGEPAGE);
+    received->memory = received->sizes.memory;
     received->free = CT_TABLE(gint64, received->n_buffers, "packets", error);
     for (guint i = 0; received->free && i < received->n_buffers; i++)
         received->free[received->n_free++] =
@@ -136,7 +124,7 @@ ct_received_new(const CtReceivedSizes *sizes, GError **error)
     received->n_slots = sizes->window / sizes->n_samples + LEAP_PACKETS;
     received->newest = received->safe = received->begin = sizes->first;
     received->spare = g_array_new(FALSE, FALSE, sizeof(CtPacket));
-    if (map_buffers(received, error) && make_lanes(received, error))
+    if (make_buffers(received, error) && make_lanes(received, error))
         return received;
     ct_received_free(received);
     return NULL;
@@ -149,8 +137,6 @@ ct_received_free(CtReceived *received)
         return;
     for (guint i = 0; received->lanes && i < received->sizes.n_lanes; i++)
         g_array_unref(received->lanes[i].queue);
-    if (received->memory)
-        munmap(received->memory, received->n_mapped);
     g_array_unref(received->spare);
     g_free(received->lanes);
     g_free(received->addresses);

@@ -2,7 +2,7 @@
 /* The packets that have been received and are not read yet: their memory, their order, and which
  * of them are late, doubled or mistimed.
  *
- * All memory for packets is one mapping, cut into buffers of one size. A buffer is free, is
+ * All memory for packets is one piece, cut into buffers of one size. A buffer is free, is
  * borrowed to receive into, holds a packet that waits, or holds one that the reader has. Packets
  * within the window, whose order is not settled, are in slots by their time; those before it are
  * in a queue for each lane. No packet is copied.
@@ -25,6 +25,7 @@ typedef struct {
     gint64 max_gap;      /* in samples; a packet farther than this ahead or behind is mistimed */
     gsize packet_bytes;  /* of the longest packet, and what comes before it */
     gint64 buffer_bytes; /* of all buffers */
+    guint8 *memory;      /* so many bytes, the caller's, aligned as cache lines are */
 } CtReceivedSizes;
 
 typedef struct CtReceived CtReceived;

@@ -2,6 +2,7 @@
 /* The state of a reception, for finding the first packets and for receiving all others. */
 #pragma once
 
+#include "packet-memory.h"
 #include "receiver.h"
 #include "reception.h"
 
@@ -34,6 +35,7 @@ struct CtReception {
     gsize skip;       /* bytes of each datagram before its packet */
     gboolean is_busy; /* the thread does not wait for packets */
     gint core;        /* on which the thread runs; −1: any */
+    CtPacketMemory memory;
 
     pthread_mutex_t lock; /* of what follows */
     GByteArray *bytes;    /* of the first datagrams; NULL: they have gone to `received` */

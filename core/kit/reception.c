@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiving the packets of a source from the network: its addresses, and its thread. */
-#define _GNU_SOURCE /* cpu_set_t */
+#define _GNU_SOURCE /* cpu_set_t, pthread_setname_np */
 #include "cornerturn/error.h"
 #include "reception-private.h"
 #include "source-private.h"
@@ -36,6 +36,7 @@ destroy(CtReception *reception)
     for (guint i = 0; i < reception->n_addresses; i++)
         ct_receiver_close(reception->addresses[i].receiver);
     ct_received_free(reception->received);
+    ct_packet_memory_unmap(&reception->memory);
     g_clear_pointer(&reception->bytes, g_byte_array_unref);
     g_clear_pointer(&reception->datagrams, g_array_unref);
     g_clear_error(&reception->failure);
@@ -46,6 +47,56 @@ destroy(CtReception *reception)
     g_free(reception->addresses);
     g_free(reception->key);
     g_free(reception);
+}
+
+/* Signals are for the threads of the program. */
+static int
+create_thread(const CtReception *reception, gpointer (*run)(gpointer), gpointer data,
+              pthread_t *thread)
+{
+    sigset_t all, before;
+    pthread_attr_t place;
+    pthread_attr_init(&place);
+    if (reception->core >= 0) {
+        cpu_set_t core;
+        CPU_ZERO(&core);
+        CPU_SET((gsize)reception->core, &core);
+        pthread_attr_setaffinity_np(&place, sizeof core, &core);
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const int failure = pthread_create(thread, &place, run, data);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&place);
+    return failure;
+}
+
+static gboolean
+check_thread(int failure, GError **error)
+{
+    if (failure != 0)
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "no thread to receive packets: %s",
+                    g_strerror(failure));
+    return failure == 0;
+}
+
+static gpointer
+touch(gpointer data)
+{
+    ct_packet_memory_touch(data);
+    return NULL;
+}
+
+/* Before packets come. The memory is near the core of the thread that will receive them. */
+static gboolean
+map_memory(CtReception *reception, gsize n, GError **error)
+{
+    pthread_t thread;
+    if (!ct_packet_memory_map(&reception->memory, n, error) ||
+        !check_thread(create_thread(reception, touch, &reception->memory, &thread), error))
+        return FALSE;
+    pthread_join(thread, NULL);
+    return TRUE;
 }
 
 /* A wait's time is that of a clock that nobody sets. */
@@ -65,7 +116,6 @@ open_all(const CtSource *source, const CtParams *given, const char *const *paths
          GError **error)
 {
     CtReception *reception = g_new0(CtReception, 1);
-    gboolean good = TRUE;
     init_lock(reception);
     ct_reception_init_recording(reception, source, given, n);
     reception->n_addresses = n;
@@ -75,6 +125,7 @@ open_all(const CtSource *source, const CtParams *given, const char *const *paths
     reception->core = ct_params_has(given, "core") ? (gint)ct_params_int(given, "core") : -1;
     reception->bytes = g_byte_array_new();
     reception->datagrams = g_array_new(FALSE, FALSE, sizeof(CtFirstDatagram));
+    gboolean good = map_memory(reception, (gsize)ct_params_real(given, "buffer"), error);
     for (guint i = 0; i < n && good; i++) {
         reception->addresses[i].header = reception->recording.headers[i];
         reception->addresses[i].receiver = ct_receiver_open(paths[i], error);
@@ -261,6 +312,7 @@ static gpointer
 run_thread(gpointer data)
 {
     CtReception *reception = data;
+    pthread_setname_np(pthread_self(), "receive");
     g_autofree struct pollfd *readable = g_new0(struct pollfd, reception->n_addresses);
     g_autofree Batch *batch = g_new0(Batch, 1);
     for (guint i = 0; i < reception->n_addresses; i++)
@@ -285,28 +337,6 @@ poll_interfaces(const CtReception *reception)
     for (guint i = 0; i < reception->n_addresses; i++)
         setsockopt(reception->addresses[i].receiver->fd, SOL_SOCKET, SO_BUSY_POLL, &time,
                    sizeof time);
-}
-
-/* Signals are for the threads of the program. The memory for packets is first touched by this
- * thread: so it is near its core. */
-static int
-create_thread(CtReception *reception)
-{
-    sigset_t all, before;
-    pthread_attr_t place;
-    pthread_attr_init(&place);
-    if (reception->core >= 0) {
-        cpu_set_t core;
-        CPU_ZERO(&core);
-        CPU_SET((gsize)reception->core, &core);
-        pthread_attr_setaffinity_np(&place, sizeof core, &core);
-    }
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    const int failure = pthread_create(&reception->thread, &place, run_thread, reception);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&place);
-    return failure;
 }
 
 /* Takes the first datagrams in the order in which they came. */
@@ -338,6 +368,7 @@ static gboolean
 begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
 {
     sizes->first = reception->first;
+    sizes->memory = reception->memory.bytes;
     /* An address whose socket is emptied at once must not get ahead of the others by the window. */
     const gint64 in_window = sizes->window / 2 / sizes->n_samples;
     reception->batch = reception->n_addresses == 1 ? CT_RECEIVER_BATCH
@@ -348,14 +379,12 @@ begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
     reception->received = received;
     if (reception->is_busy)
         poll_interfaces(reception);
-    const int failure = create_thread(reception);
-    if (failure == 0) {
+    const int failure = create_thread(reception, run_thread, reception, &reception->thread);
+    if (check_thread(failure, error)) {
         put_first(reception);
         return TRUE;
     }
     g_clear_pointer(&reception->received, ct_received_free);
-    g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "no thread to receive packets: %s",
-                g_strerror(failure));
     return FALSE;
 }
 

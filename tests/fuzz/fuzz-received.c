@@ -87,6 +87,7 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
                              .max_gap = data[2] | data[3] << 8,
                              .packet_bytes = sizeof(gint64)};
     sizes.buffer_bytes = ct_received_least_bytes(&sizes);
+    sizes.memory = g_malloc((gsize)sizes.buffer_bytes);
     State state = {.received = ct_received_new(&sizes, NULL), .packets = ct_packets_new()};
     g_assert_nonnull(state.received);
     state.packets->lane_begin = g_new0(guint, LANES + 1);
@@ -102,5 +103,6 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     }
     ct_received_free(state.received);
     ct_packets_free(state.packets);
+    g_free(sizes.memory);
     return 0;
 }

@@ -18,6 +18,7 @@ typedef struct {
 /* A run: packets are put, and read in steps of a few samples. */
 typedef struct {
     CtReceived *received;
+    guint8 *memory;
     CtPackets *packets;
     GHashTable *lent; /* offsets of buffers that somebody has, or that hold a packet that waits */
     GRand *steps;     /* when it is read */
@@ -44,7 +45,10 @@ random_sizes(GRand *random)
 static void
 run_init(Run *run, const CtReceivedSizes *sizes, guint32 seed)
 {
-    *run = (Run){.received = ct_received_new(sizes, NULL),
+    CtReceivedSizes own = *sizes;
+    own.memory = g_malloc((gsize)own.buffer_bytes);
+    *run = (Run){.received = ct_received_new(&own, NULL),
+                 .memory = own.memory,
                  .packets = ct_packets_new(),
                  .lent = g_hash_table_new(NULL, NULL),
                  .steps = g_rand_new_with_seed(seed),
@@ -62,6 +66,7 @@ run_clear(Run *run)
     ct_packets_free(run->packets);
     g_hash_table_unref(run->lent);
     g_rand_free(run->steps);
+    g_free(run->memory);
 }
 
 static guint64
