@@ -4,6 +4,7 @@
 
 #include "graph/graph.h"
 #include "graph/plugin-call.h"
+#include "model/thread.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -67,7 +68,7 @@ ct_machine_init(CtMachine *machine, guint n_workers)
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     *machine = (CtMachine){
         .name = ct_machine_host(),
-        .n_workers = n_workers ? n_workers : g_get_num_processors(),
+        .n_workers = n_workers ? n_workers : ct_thread_processors(),
         .cache_bytes = cache > 0 ? (gsize)cache : usual_cache,
         .memory_bytes = pages > 0 && page > 0 ? (gsize)pages * (gsize)page : 0,
         .bandwidth = clock * bytes_per_clock,

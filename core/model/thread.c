@@ -18,6 +18,16 @@ ct_thread_start(const char *name, GThreadFunc function, gpointer data, GError **
     return thread;
 }
 
+/* g_get_num_processors may count all that the machine has. */
+guint
+ct_thread_processors(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return g_get_num_processors();
+    return (guint)MAX(CPU_COUNT(&allowed), 1);
+}
+
 void
 ct_thread_pin(guint index)
 {

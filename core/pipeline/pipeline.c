@@ -3,6 +3,7 @@
 #include "graph/endpoints.h"
 #include "graph/stream-facts.h"
 #include "model/environment.h"
+#include "model/thread.h"
 #include "pipeline-private.h"
 #include "plan/describe.h"
 
@@ -30,7 +31,7 @@ static gboolean
 find_workers(CtPipeline *pipeline, GError **error)
 {
     const char *given = ct_environment("CORNERTURN_WORKERS");
-    guint64 n = g_get_num_processors();
+    guint64 n = ct_thread_processors();
     if (given && *given &&
         !g_ascii_string_to_unsigned(given, 10, 1, CT_PIPELINE_MAX_WORKERS, &n, NULL)) {
         g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,

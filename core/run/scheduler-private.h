@@ -77,6 +77,7 @@ struct CtScheduler {
     guint n_rings;
     CtRing **rings;
     guint n_workers;
+    gboolean spins;  /* runners without work poll before they sleep */
     guint n_runners; /* workers first */
     CtRunner *runners;
     gsize scratch_bytes; /* of each runner */

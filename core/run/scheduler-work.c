@@ -238,7 +238,7 @@ worker_loop(CtScheduler *scheduler, CtRunner *runner)
         if (!node) {
             if (ct_scheduler_submit_joint(scheduler, runner))
                 continue;
-            if (!spun)
+            if (!spun && scheduler->spins)
                 spin(scheduler, runner);
             else
                 sleep_until_changed(scheduler, runner);

@@ -220,6 +220,7 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     scheduler->plan = plan;
     scheduler->options = *options;
     scheduler->n_workers = plan->n_workers;
+    scheduler->spins = ct_thread_processors() > 1; /* else they only keep others waiting */
     scheduler->warnings = ct_warnings_new();
     pthread_mutex_init(&scheduler->lock, NULL);
     pthread_mutex_init(&scheduler->changing, NULL);

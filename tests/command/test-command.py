@@ -38,6 +38,14 @@ def manual_options(name):
 
 
 class Command(unittest.TestCase):
+    def test_number_of_workers_from_the_processors(self):
+        """Those on which the process may run."""
+        graph = str(MANUAL.parent.parent / "pipelines" / "fx-correlator.yaml")
+        processor = min(os.sched_getaffinity(0))
+        done = subprocess.run([COMMAND, "plan", "--json", graph], check=True, capture_output=True,
+                              preexec_fn=lambda: os.sched_setaffinity(0, {processor}))
+        self.assertEqual(json.loads(done.stdout)["workers"], 1)
+
     def test_number_of_workers_from_the_environment(self):
         graph = str(MANUAL.parent.parent / "pipelines" / "fx-correlator.yaml")
         for arguments, n_workers in [([], 5), (["--workers=3"], 3)]:
