@@ -118,6 +118,37 @@ share_axes(CtTestCase *one, const CtTestFixed *fixed, CtStream *stream, GRand *r
         add_axis(one, fixed, stream, "time", random);
 }
 
+/* Tells the stream its time, its source, and where its stations are: on a ring of a kilometre. */
+static void
+add_observation(CtStream *stream)
+{
+    static const gdouble centre[] = {3826577, 461022, 5064892}, radius = 1000;
+    CtStation stations[MOST_WIDTH] = {0};
+    const char *names[MOST_WIDTH];
+    const gint axis = ct_stream_axis(stream, "station");
+    const guint n = axis < 0 ? 0 : (guint)MIN(stream->axes[axis].length, MOST_WIDTH);
+    for (guint s = 0; s < n; s++) {
+        g_autofree char *name = g_strdup_printf("s%u", s);
+        const gdouble angle = 2 * G_PI * s / n;
+        names[s] = stations[s].name = g_intern_string(name);
+        stations[s].has_position = TRUE;
+        memcpy(stations[s].position, centre, sizeof centre);
+        stations[s].position[0] += radius * cos(angle);
+        stations[s].position[1] += radius * sin(angle);
+    }
+    const CtObservationFacts facts = {
+        .has_direction = TRUE,
+        .direction = {1, 0.9},
+        .start = 1600000000,
+        .n_stations = n,
+        .stations = stations,
+    };
+    stream->epoch = facts.start;
+    ct_stream_take_observation(stream, ct_observation_new(&facts));
+    if (n > 0)
+        ct_axis_take_labels(&stream->axes[axis], ct_labels_new(names, n));
+}
+
 static void
 draw_input(CtTestCase *one, const CtTestFixed *fixed, const CtPort *port, const CtLayout *row,
            guint i, const char *loses, GRand *random)
@@ -175,6 +206,8 @@ draw_input(CtTestCase *one, const CtTestFixed *fixed, const CtPort *port, const 
     }
     stream->has_frequency = TRUE;
     stream->frequency = 100e6;
+    if (i == 0 && one->round % 2 == 0)
+        add_observation(stream);
 }
 
 static void
