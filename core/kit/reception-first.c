@@ -12,7 +12,7 @@ enum {
      * length. */
     FIRST_BATCH = 16,
     DATAGRAM_BYTES = 1 << 16,
-    /* A header is compared with so many before it. */
+    /* A header is compared with so many before it that say the same length. */
     COMPARED = 16,
     /* `order` is given so many packets of one lane of each address, at least; if they do not
      * suffice, twice as many, up to the most. */
@@ -55,12 +55,12 @@ find_stream(CtReception *reception, guint address, const guint8 *header, gsize b
     CtReceptionAddress *of = &reception->addresses[address];
     for (guint i = reception->datagrams->len, looks = 0; i-- > 0 && looks < COMPARED;) {
         const CtFirstDatagram *one = &g_array_index(reception->datagrams, CtFirstDatagram, i);
-        if (one->address != address)
+        const guint8 *other = reception->bytes->data + one->at;
+        if (one->address != address || one->n != bytes ||
+            format->size(other, format->data) != bytes)
             continue;
         looks++;
-        const guint8 *other = reception->bytes->data + one->at;
-        if (one->n != bytes || format->size(other, format->data) != bytes ||
-            !format->alike(other, header, format->data) ||
+        if (!format->alike(other, header, format->data) ||
             memcmp(other, header, format->header_bytes) == 0)
             continue;
         memcpy(of->header, other, format->header_bytes);
