@@ -201,7 +201,9 @@ ct_reception_parse(const CtReception *reception, guint address, const guint8 *by
     const CtPacketFormat *format = &reception->format;
     const CtReceptionAddress *of = &reception->addresses[address];
     const gsize wanted = n < format->header_bytes ? 0 : format->size(bytes, format->data);
-    if (wanted == 0 && format->other && format->other(bytes, n, format->data) == n)
+    const gsize there =
+        reception->received ? MIN(n, ct_received_room(reception->received) - reception->skip) : n;
+    if (wanted == 0 && n > 0 && format->other && format->other(bytes, there, format->data) == n)
         return CT_PACKETS_STRAY;
     if (wanted == 0 || n > wanted)
         return CT_PACKETS_CORRUPT;
