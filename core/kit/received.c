@@ -373,6 +373,12 @@ ct_received_safe(const CtReceived *received)
     return received->safe;
 }
 
+const gint64 *
+ct_received_newest(const CtReceived *received)
+{
+    return &received->newest;
+}
+
 gint64
 ct_received_window(const CtReceived *received)
 {

@@ -59,6 +59,8 @@ void ct_received_restamp(CtReceived *received, guint address, guint64 n);
 void ct_received_cut(CtReceived *received, gint64 begin);
 /* The sample before which nothing else will come. */
 gint64 ct_received_safe(const CtReceived *received);
+/* The newest stamp of the packets that were accepted: for the thread that puts them. */
+const gint64 *ct_received_newest(const CtReceived *received);
 gint64 ct_received_window(const CtReceived *received);
 /* At most so many samples may be loaded at once, lest the reader have all buffers. */
 gint64 ct_received_most(const CtReceived *received);

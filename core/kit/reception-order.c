@@ -70,6 +70,7 @@ begin_order(CtReception *reception, const GArray *packets, const CtParams *given
     forget_order(recording);
     recording->n_lanes = 0;
     recording->n_samples = recording->max_gap = recording->overlap = 0;
+    recording->newest = NULL;
     recording->lane_step = 0;
     recording->packets = ct_packets_new();
     recording->packets->counts[CT_PACKETS_READ] = packets->len;
@@ -83,6 +84,21 @@ begin_order(CtReception *reception, const GArray *packets, const CtParams *given
         source->begin(recording->self, given);
 }
 
+static gint
+compare_stamps(gconstpointer a, gconstpointer b)
+{
+    const gint64 x = ((const CtPacket *)a)->stamp, y = ((const CtPacket *)b)->stamp;
+    return (x > y) - (x < y);
+}
+
+/* The median of the times of packets that are ordered: a few wrong ones do not matter. */
+static gint64
+find_middle(GArray *packets)
+{
+    g_array_sort(packets, compare_stamps);
+    return packets->len > 0 ? g_array_index(packets, CtPacket, packets->len / 2).stamp : 0;
+}
+
 gboolean
 ct_reception_order(CtReception *reception, guint from, const CtParams *given, GError **error)
 {
@@ -91,6 +107,8 @@ ct_reception_order(CtReception *reception, guint from, const CtParams *given, GE
     begin_order(reception, packets, given);
     if (!ct_source_order(recording, given, error))
         return FALSE;
+    reception->middle = find_middle(recording->packets->packets);
+    recording->newest = &reception->middle;
     g_array_set_size(recording->packets->packets, 0);
     reception->ordered = g_steal_pointer(&packets);
     return TRUE;

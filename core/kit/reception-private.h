@@ -42,6 +42,7 @@ struct CtReception {
     GArray *datagrams;    /* CtFirstDatagram */
     GArray *ordered;      /* CtPacket, as `found` has set them: those by which `order` has found
                              the lanes; NULL: each address is one */
+    gint64 middle;        /* of their times, in samples */
     guint found;          /* the first of the two datagrams by which the last address was found */
     gint64 first;         /* the first sample, as stamps count them */
     gboolean has_first;

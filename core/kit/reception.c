@@ -383,6 +383,7 @@ begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
         poll_interfaces(reception);
     const int failure = create_thread(reception, run_thread, reception, &reception->thread);
     if (check_thread(failure, error)) {
+        reception->recording.newest = ct_received_newest(received);
         put_first(reception);
         return TRUE;
     }

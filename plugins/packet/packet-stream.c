@@ -80,6 +80,15 @@ count_samples(const PacketStream *stream, gint64 n_samples, gint64 *stamp)
     return TRUE;
 }
 
+/* The counter at a sample. */
+static gint64
+count_ticks(const PacketStream *stream, gint64 n_samples, gint64 sample)
+{
+    return stream->counts == PACKET_COUNTS_TICKS     ? sample * stream->ticks_per_sample
+           : stream->counts == PACKET_COUNTS_PACKETS ? sample / n_samples
+                                                     : sample;
+}
+
 /* ---- all packets ---- */
 
 /* Drops packets without a lane, and gives the others theirs. */
@@ -168,6 +177,16 @@ packet_stream_order(CtRecording *recording, const CtParams *given, GError **erro
 
 /* ---- one packet after another ---- */
 
+/* The number nearest to `near` at which a counter that wraps is `counter`. */
+static gint64
+unwrap_one(const PacketStream *stream, gint64 counter, gint64 near)
+{
+    const gint64 period = (gint64)1 << stream->counter_bits;
+    gint64 distance = (counter - near) % period;
+    distance += distance < 0 ? period : 0;
+    return near + distance - (distance > period / 2 ? period : 0);
+}
+
 /* The counter nearest to the last credible one; such is one near the one before it. */
 static gint64
 go_on(PacketStream *stream, gint64 counter)
@@ -176,9 +195,7 @@ go_on(PacketStream *stream, gint64 counter)
     if (!stream->has_last)
         stream->last = stream->trusted = counter;
     stream->has_last = TRUE;
-    gint64 distance = (counter - stream->trusted) % period;
-    distance += distance < 0 ? period : 0;
-    counter = stream->trusted + distance - (distance > period / 2 ? period : 0);
+    counter = unwrap_one(stream, counter, stream->trusted);
     if (ABS(counter - stream->last) <= period / 8)
         stream->trusted = counter;
     stream->last = counter;
@@ -194,7 +211,10 @@ packet_stream_place(const CtRecording *recording, CtPacket *packet, guint64 *cou
         counts[CT_PACKETS_STRAY]++;
         return FALSE;
     }
-    if (wraps(stream))
+    if (wraps(stream) && recording->newest)
+        packet->stamp = unwrap_one(stream, packet->stamp,
+                                   count_ticks(stream, recording->n_samples, *recording->newest));
+    else if (wraps(stream))
         packet->stamp = go_on(stream, packet->stamp);
     if (count_samples(stream, recording->n_samples, &packet->stamp))
         return TRUE;

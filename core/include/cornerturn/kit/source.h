@@ -54,10 +54,11 @@
  * For this one, `begin` and, with `place`, `order` are called with the same parameters, files and
  * packets as for the first; then, by the thread, `size`, `alike`, `found` and `place` for each
  * datagram, while functions are called for the first. So `place` must depend on nothing but what
- * `begin` and `order` have set from these. If `order` fails, but by no parameter, `clear`, `begin`
- * and `order` may be called again with more packets. While packets are received, `order` finds
- * neither bytes nor ends of files, `place` no `offset`, and packets of a lane that `order` has not
- * found are stray; they must not overlap, and the stream must have a sample rate. */
+ * `begin` and `order` have set from these, and on `newest`. If `order` fails, but by no parameter,
+ * `clear`, `begin` and `order` may be called again with more packets. While packets are received,
+ * `order` finds neither bytes nor ends of files, `place` no `offset`, and packets of a lane that
+ * `order` has not found are stray; they must not overlap, and the stream must have a sample rate.
+ */
 #pragma once
 
 #include <cornerturn/packets.h>
@@ -105,7 +106,9 @@ typedef struct {
                            those of (i · w + k) · lane_step + j, for k from 0 to w − 1. It divides
                            n_lanes. 0: 1 */
     guint8 (*headers)[CT_PACKET_LONGEST_HEADER]; /* set by the kit: ct_source_header() */
-    guint64 reserved[3];                         /* 0 */
+    const gint64 *newest; /* set by the kit while packets are received: for `place`, the time of the
+                             newest one that was used, in samples; NULL: they are not received */
+    guint64 reserved[2];  /* 0 */
 } CtRecording;
 
 /* The part of a packet that goes into a block. */
