@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Graphs whose source, the node 'station', receives packets from the network that a test sends."""
+import ctypes
 import json
 import pathlib
 import signal
 import socket
+import struct
 import subprocess
 import time
 
@@ -13,7 +15,7 @@ import graphs
 
 SEED = 20261127
 STEP = 4  # packets of a lane that are sent before the sender waits for the receiver
-PATIENCE = 60  # seconds, which nothing should take
+PATIENCE = 60
 REASONS = ("late", "duplicate", "stray", "corrupt", "truncated", "mistimed", "flagged", "dropped")
 
 
@@ -33,6 +35,38 @@ def udp_table():
             found[int(words[1].split(":")[1], 16)] = (int(words[4].split(":")[1], 16),
                                                       int(words[-1]))
     return found
+
+
+class Burst:
+    """Datagrams (index of a port, bytes) to this machine, many in a system call."""
+    PIECE = np.dtype([("at", "u8"), ("n", "u8")])
+    MESSAGE = np.dtype([("name", "u8"), ("name_bytes", "u8"), ("pieces", "u8"), ("n_pieces", "u8"),
+                        ("control", "u8"), ("control_bytes", "u8"), ("flags", "u8"), ("sent", "u8")])
+    send_many = ctypes.CDLL(None, use_errno=True).sendmmsg
+    send_many.argtypes = ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int
+
+    def __init__(self, ports, datagrams):
+        self.data = np.frombuffer(b"".join(data for _, data in datagrams) or b"\0", "u1")
+        sizes = np.array([len(data) for _, data in datagrams], "u8")
+        self.names = np.frombuffer(b"".join(
+            struct.pack("=HH", socket.AF_INET, socket.htons(port)) + socket.inet_aton("127.0.0.1") + bytes(8)
+            for port in ports), "u1")
+        self.pieces = np.zeros(len(datagrams), self.PIECE)
+        self.pieces["at"], self.pieces["n"] = self.data.ctypes.data + np.cumsum(sizes) - sizes, sizes
+        self.messages = np.zeros(len(datagrams), self.MESSAGE)
+        self.messages["name"] = self.names.ctypes.data + 16 * np.array([port for port, _ in datagrams])
+        self.messages["name_bytes"], self.messages["n_pieces"] = 16, 1
+        self.messages["pieces"] = self.pieces.ctypes.data + 16 * np.arange(len(datagrams))
+
+    def send(self):
+        at = 0
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            while at < len(self.messages):
+                n = self.send_many(sender.fileno(), self.messages[at:].ctypes.data,
+                                   min(1024, len(self.messages) - at), 0)
+                if n < 0:
+                    raise OSError(ctypes.get_errno(), "sendmmsg")
+                at += n
 
 
 class Network(graphs.GraphTest):

@@ -11,7 +11,9 @@ enum {
     ALIGNMENT = 64,
     /* A stamp that is farther ahead of the newest one than the window and than so many packets is
      * believed when the next packet of its lane is near it. */
-    LEAP_PACKETS = 16
+    LEAP_PACKETS = 16,
+    /* So many packets to an address that are of no later time say nothing of where it is. */
+    STILL_PACKETS = 1000
 };
 
 /* Between these, differences do not overflow. */
@@ -30,6 +32,8 @@ typedef struct {
 
 typedef struct {
     guint64 n_unused;        /* datagrams since the last one that was accepted */
+    gint64 newest;           /* stamp of those that were accepted */
+    guint64 n_since;         /* datagrams since that one */
     CtReceivedCounts counts; /* of those that are of no lane */
 } Address;
 
@@ -102,6 +106,8 @@ make_lanes(CtReceived *received, GError **error)
     received->addresses = g_new0(Address, sizes->n_addresses);
     if (!received->lanes)
         return FALSE;
+    for (guint i = 0; i < sizes->n_addresses; i++)
+        received->addresses[i].newest = sizes->first;
     for (gsize i = 0; i < n; i++)
         received->slots[i].offset = -1;
     for (guint i = 0; i < sizes->n_lanes; i++)
@@ -266,6 +272,17 @@ move_window(CtReceived *received, gint64 newest)
         settle(received, received->safe);
 }
 
+/* Notes a packet to an address that is in time. */
+static void
+note(Address *address, gint64 stamp)
+{
+    address->n_unused = 0;
+    if (stamp <= address->newest)
+        return;
+    address->newest = stamp;
+    address->n_since = 0;
+}
+
 static void
 accept(CtReceived *received, const CtPacket *packet)
 {
@@ -273,7 +290,7 @@ accept(CtReceived *received, const CtPacket *packet)
     Lane *lane = &received->lanes[packet->lane];
     Address *address = &received->addresses[packet->file];
     if (packet->stamp >= received->sizes.first && packet->stamp + n <= received->begin) {
-        address->n_unused = 0;
+        note(address, packet->stamp);
         move_window(received, packet->stamp);
         give_back(received, packet->offset);
         return;
@@ -282,7 +299,7 @@ accept(CtReceived *received, const CtPacket *packet)
         refuse(received, &lane->counts, packet->offset, CT_PACKETS_LATE);
         return;
     }
-    address->n_unused = 0;
+    note(address, packet->stamp);
     move_window(received, packet->stamp);
     const gint64 slot = slot_of(received, packet->stamp);
     CtPacket *to = &lane->slots[slot % received->n_slots];
@@ -334,6 +351,7 @@ ct_received_put(CtReceived *received, const CtPacket *packet)
 {
     Lane *lane = &received->lanes[packet->lane];
     received->addresses[packet->file].n_unused++;
+    received->addresses[packet->file].n_since++;
     if (is_far(received, packet->stamp)) {
         refuse(received, &lane->counts, packet->offset, CT_PACKETS_MISTIMED);
         return;
@@ -356,6 +374,7 @@ ct_received_refuse(CtReceived *received, guint address, gint64 offset, guint cou
 {
     Address *of = &received->addresses[address];
     of->n_unused++;
+    of->n_since++;
     refuse(received, &of->counts, offset, count);
 }
 
@@ -377,6 +396,13 @@ const gint64 *
 ct_received_newest(const CtReceived *received)
 {
     return &received->newest;
+}
+
+gint64
+ct_received_reached(const CtReceived *received, guint address)
+{
+    const Address *of = &received->addresses[address];
+    return of->n_since < STILL_PACKETS ? of->newest : G_MAXINT64;
 }
 
 gint64

@@ -61,6 +61,9 @@ void ct_received_cut(CtReceived *received, gint64 begin);
 gint64 ct_received_safe(const CtReceived *received);
 /* The newest stamp of the packets that were accepted: for the thread that puts them. */
 const gint64 *ct_received_newest(const CtReceived *received);
+/* The newest stamp that was accepted from an address, for the same thread; G_MAXINT64: the last
+ * 1000 packets to it did not move that. */
+gint64 ct_received_reached(const CtReceived *received, guint address);
 gint64 ct_received_window(const CtReceived *received);
 /* At most so many samples may be loaded at once, lest the reader have all buffers. */
 gint64 ct_received_most(const CtReceived *received);

@@ -17,7 +17,8 @@ enum {
     WAIT_MILLISECONDS = 100,
     /* So long the kernel asks the interface itself for packets, when it has none. */
     BUSY_MICROSECONDS = 50,
-    /* So many parts of the window are worth reading them. */
+    /* So many parts of the window are worth reading them; by one, an address may be ahead of
+     * another one from which datagrams wait. */
     PARTS = 4
 };
 
@@ -267,15 +268,16 @@ count_behind(const CtReception *reception, const CtDatagram *datagram)
     return datagram->n - MIN(datagram->n, reception->skip);
 }
 
-/* Receives what is there from one address, up to a batch. */
-static gboolean
+/* Receives what is there from one address, up to a batch. Returns the number of datagrams; −1 with
+ * an error. */
+static int
 receive(CtReception *reception, guint address, Batch *batch, GError **error)
 {
     CtReceiver *receiver = reception->addresses[address].receiver;
     guint64 n_restamped = 0;
     const int n = receiver->kind->receive(receiver, batch->datagrams, reception->batch, error);
     if (n <= 0)
-        return n == 0;
+        return n;
     for (int i = 0; i < n; i++) {
         const CtDatagram *datagram = &batch->datagrams[i];
         batch->counts[i] = ct_reception_classify(
@@ -291,7 +293,38 @@ receive(CtReception *reception, guint address, Batch *batch, GError **error)
     if (ct_received_safe(reception->received) >= reception->wanted)
         pthread_cond_signal(&reception->more);
     pthread_mutex_unlock(&reception->lock);
-    return TRUE;
+    return n;
+}
+
+/* Receives from the addresses that have not reached further than sample `most`. Returns the number
+ * of datagrams; −1 with an error. */
+static int
+receive_before(CtReception *reception, const struct pollfd *readable, gint64 most, Batch *batch,
+               GError **error)
+{
+    int n = 0;
+    for (guint i = 0; i < reception->n_addresses && n >= 0; i++) {
+        const gint64 reached = ct_received_reached(reception->received, i);
+        if (readable[i].revents == 0 || (reached > most && reached != G_MAXINT64))
+            continue;
+        const int some = receive(reception, i, batch, error);
+        n = some < 0 ? -1 : n + some;
+    }
+    return n;
+}
+
+/* An address that is ahead of another one from which datagrams wait waits as well: so packets are
+ * late by their times, however many wait in each socket. */
+static void
+receive_in_step(CtReception *reception, const struct pollfd *readable, Batch *batch, GError **error)
+{
+    gint64 last = G_MAXINT64 / 2;
+    for (guint i = 0; i < reception->n_addresses; i++)
+        if (readable[i].revents != 0)
+            last = MIN(last, ct_received_reached(reception->received, i));
+    const gint64 most = last + ct_received_window(reception->received) / PARTS;
+    if (receive_before(reception, readable, most, batch, error) == 0)
+        receive_before(reception, readable, G_MAXINT64, batch, error);
 }
 
 /* Receives until the reception is freed, or receiving fails. */
@@ -303,9 +336,7 @@ receive_all(CtReception *reception, struct pollfd *readable, Batch *batch)
     while (!failure && !atomic_load(&reception->stops)) {
         if (poll(readable, reception->n_addresses, wait) <= 0)
             continue;
-        for (guint i = 0; i < reception->n_addresses && !failure; i++)
-            if (readable[i].revents != 0)
-                receive(reception, i, batch, &failure);
+        receive_in_step(reception, readable, batch, &failure);
     }
     return failure;
 }
@@ -371,8 +402,8 @@ begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
 {
     sizes->first = reception->first;
     sizes->memory = reception->memory.bytes;
-    /* An address whose socket is emptied at once must not get ahead of the others by the window. */
-    const gint64 in_window = sizes->window / 2 / sizes->n_samples;
+    /* An address from which a batch is taken must not get ahead of the others by the window. */
+    const gint64 in_window = sizes->window / PARTS / sizes->n_samples;
     reception->batch = reception->n_addresses == 1 ? CT_RECEIVER_BATCH
                                                    : (guint)CLAMP(in_window, 1, CT_RECEIVER_BATCH);
     CtReceived *received = ct_received_new(sizes, error);

@@ -9,7 +9,7 @@ import numpy as np
 
 import network
 import tap
-from network import STEP, free_port
+from network import STEP, Burst, free_port
 from vdif_frames import LEVELS, make_frame
 
 SAMPLES = 64  # of a frame
@@ -173,7 +173,22 @@ class Lanes(network.Network):
         self.assertEqual(self.end(process), {"packets": 4 * 5600 - 10000, "missing": 10000})
         np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(5600))
 
-    def fail(self, log, n_ports=1, **source):
+    def test_in_step(self):
+        """Frames that wait in several sockets are late by their times, though one has three times as many."""
+        log, ports = Log(self.random, 4, 7000), [free_port(), free_port()]
+        events = [(i, lane // 3, log.frame(lane, i)) for i in range(log.n) for lane in range(4)]
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports],
+                                          sample_rate=FRAMES * SAMPLES), stop=time_after(6500 * SAMPLES))
+        self.wait_bound(process, ports)
+        self.send(process, ports, [(i, ports[to], data) for i, to, data in events[:400]])
+        process.send_signal(signal.SIGSTOP)
+        Burst(ports, [(to, data) for _, to, data in events[400:24000]]).send()
+        process.send_signal(signal.SIGCONT)
+        self.send(process, ports, [(i, ports[to], data) for i, to, data in events[24000:]])
+        self.assertEqual(self.end(process), {"packets": 4 * 6500})
+        np.testing.assert_array_equal(np.load(self.folder / "out.npy"), log.wanted(6500))
+
+    def launch_and_send(self, log, n_ports=1, **source):
         ports = [free_port() for _ in range(n_ports)]
         process = self.launch(self.stages([f"udp://127.0.0.1:{port}" for port in ports], **source))
         self.wait_bound(process, ports)
@@ -182,13 +197,13 @@ class Lanes(network.Network):
 
     def test_no_rate(self):
         """If the first packets do not give the rate, and there is no memory for more, the run ends."""
-        process, paths = self.fail(Log(self.random, 2, 900), buffer="64 KiB")
+        process, paths = self.launch_and_send(Log(self.random, 2, 900), buffer="64 KiB")
         self.assertIn(f"{paths[0]}: wants 'sample_rate', which neither its headers nor whole seconds "
                       "of frames say", self.end(process, 1))
 
     def test_wrong_parameter(self):
         """A parameter that contradicts the first packets is refused at once."""
-        process, paths = self.fail(Log(self.random, 2, 100), thread_ids=[5],
+        process, paths = self.launch_and_send(Log(self.random, 2, 100), thread_ids=[5],
                                    sample_rate=FRAMES * SAMPLES)
         self.assertRegex(self.end(process, 1),
                          rf"graph.yaml:1:\d+: node 'station': parameter 'thread_ids': wants threads of "
@@ -197,7 +212,7 @@ class Lanes(network.Network):
     def test_interrupt(self):
         """A signal ends the wait for an address, and for packets that say enough."""
         for n_ports in 1, 2:
-            process, paths = self.fail(Log(self.random, 2, 60), n_ports)
+            process, paths = self.launch_and_send(Log(self.random, 2, 60), n_ports)
             process.send_signal(signal.SIGINT)
             self.assertIn(f"{paths[-1]}: interrupted while it waited for the first packets",
                           self.end(process, 130))
