@@ -40,11 +40,15 @@ class TapResult(unittest.TestResult):
             self.failed(subtest, error)
 
 
-def main():
-    # Programs started by tests must not inherit these as ignored, as they are behind nohup or a
-    # shell's &.
+def heed_signals():
+    """Programs that are started must not inherit these as ignored, as they are behind nohup or a
+    shell's &."""
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
         signal.signal(number, signal.SIG_DFL)
+
+
+def main():
+    heed_signals()
     suite = unittest.defaultTestLoader.loadTestsFromName("__main__")
     result = TapResult()
     suite.run(result)

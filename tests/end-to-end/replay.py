@@ -21,6 +21,7 @@ import numpy as np
 import graphs
 import replay_account
 import replay_network
+import tap
 from replay_capture import PACKETS_A_SECOND, PORTS, Capture
 
 PATIENCE = 120  # seconds for what should take none
@@ -173,6 +174,7 @@ def main():
     parser.add_argument("--pause", type=float, default=5, help="seconds for which the graph is stopped")
     parser.add_argument("--only", choices=CASES, action="append")
     options = parser.parse_args()
+    tap.heed_signals()
     reason = replay_network.no_veth() if options.veth else None
     if reason:
         print(f"skipped: {reason}")
