@@ -48,6 +48,12 @@ def run(test, packages, script, *arguments):
     return done.stdout.strip()
 
 
+# Begins scripts that use astropy: the caches of the tests' environment are no folders.
+ALONE = """
+import os
+os.environ.pop("XDG_CACHE_HOME", None)
+os.environ.pop("XDG_CONFIG_HOME", None)
+"""
 ASTROPY = "astropy==7.1.0 numpy==2.2.6"
 BASEBAND = "baseband==4.3.0"
 BLIMPY = "blimpy==2.1.4 h5py==3.16.0 hdf5plugin==7.1.0 setuptools==65.5.0"

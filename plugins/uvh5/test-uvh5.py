@@ -16,13 +16,7 @@ import oracles
 import sky
 import tap
 
-# The caches of the tests' environment are no folders.
-ALONE = """
-import os
-os.environ.pop("XDG_CACHE_HOME", None)
-os.environ.pop("XDG_CONFIG_HOME", None)
-"""
-READ = ALONE + """
+READ = oracles.ALONE + """
 import json, sys, warnings
 warnings.simplefilter("error")
 import numpy as np
@@ -54,7 +48,7 @@ print(json.dumps({
     "dut1": uv.dut1, "n_times": uv.Ntimes}))
 """
 
-PHASE = ALONE + """
+PHASE = oracles.ALONE + """
 import sys, warnings
 import numpy as np
 from astropy import units
