@@ -262,6 +262,8 @@ add_phase_centre(Maker *self)
     add_text(self, group, "cat_frame", place->is_tracked ? "icrs" : "altaz");
     add_real(self, group, "cat_lon", place->is_tracked ? place->direction[0] : 0);
     add_real(self, group, "cat_lat", place->is_tracked ? place->direction[1] : G_PI / 2);
+    if (place->is_tracked) /* pyuvdata makes no Measurement Sets of a frame without equinox */
+        add_real(self, group, "cat_epoch", 2000);
     add_text(self, group, "info_source", "file");
 }
 
