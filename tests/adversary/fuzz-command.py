@@ -39,6 +39,7 @@ SMALL = {
     "beamformer": ["sky.duration=2 ms", "average.length=16", "sky.n_stations=4"],
     "fx-correlator": ["sky.duration=2 ms", "visibilities.integration=20", "sky.n_stations=4"],
     "interference": ["sky.duration=20 ms", "visibilities.integration=300"],
+    "live-imaging": ["array.path=missing"],  # no waiting for packets
     "lofar-1": ["sky.samples=4000", "pointing.n_beams=5", "sky.n_stations=6"],
     "lofar-2": ["sky.samples=4000", "pointing.n_beams=5", "sky.n_stations=6",
                 "visibilities.integration=10"],
