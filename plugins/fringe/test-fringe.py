@@ -202,17 +202,6 @@ class Schedule(FringeTest):
             self.assertIn("wants 'begin' of each scan, seconds and a fraction of a second",
                           self.call().stderr)
 
-    def test_uvh5_refuses_scans(self):
-        self.graph({"x": self.source(np.ones((100, len(ENU))), 16),
-                    "fringe": self.fringe(schedule=self.write(SCHEDULE)),
-                    "d": {"stage": "delay", "from": {"voltages": "x", "delays": "fringe"},
-                          "range": "1 s"},
-                    "c": {"stage": "correlate", "from": "d", "integration": 10},
-                    "o": {"stage": "uvh5.sink", "from": "c", "path": "o.uvh5", "channel_width": 1,
-                          "earth_orientation": self.table}})
-        self.assertIn("node 'o': wants one phase centre for the whole stream, but the schedule of its "
-                      "delays has 3 scans", self.call().stderr)
-
     def test_before_the_first(self):
         y, _ = self.tracked(np.ones((100, len(ENU))), 16, schedule=self.write(
             SCHEDULE.splitlines()[3]), warning="^graph.yaml:.*: node 'fringe': warning: parameter "

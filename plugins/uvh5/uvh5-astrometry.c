@@ -10,8 +10,8 @@
 
 /* The apparent place of the phase centre, and the angle of the frame. */
 static void
-find_place(const Uvh5Place *place, const EarthOrientation *orientation, const gdouble utc[2],
-           Uvh5Moment *moment)
+find_place(const Uvh5Place *place, const Uvh5Centre *centre, const EarthOrientation *orientation,
+           const gdouble utc[2], Uvh5Moment *moment)
 {
     /* The angle is that of an arc of 1° through the phase centre. */
     const gdouble half = G_PI / 360;
@@ -19,7 +19,7 @@ find_place(const Uvh5Place *place, const EarthOrientation *orientation, const gd
     gdouble eo, ri, di, azimuth, zenith, hour, ra, place_ra[2], place_dec[2];
     eraApco13(utc[0], utc[1], orientation->dut1, place->longitude, place->latitude, place->height,
               orientation->x, orientation->y, 0, 0, 0, 0, &astrom, &eo);
-    eraAtciq(place->direction[0], place->direction[1], 0, 0, 0, 0, &astrom, &ri, &di);
+    eraAtciq(centre->direction[0], centre->direction[1], 0, 0, 0, 0, &astrom, &ri, &di);
     eraAtioq(ri, di, &astrom, &azimuth, &zenith, &hour, &moment->dec, &ra);
     moment->ra = eraAnp(ra - eo);
     for (int k = 0; k < 2; k++) {
@@ -36,7 +36,7 @@ find_place(const Uvh5Place *place, const EarthOrientation *orientation, const gd
 
 /* Of the middle of the integration. */
 static gboolean
-find_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
+find_moment(const CtStream *stream, gint64 i, const Uvh5Place *place, const Uvh5Centre *centre,
             const EarthOrientations *orientations, Uvh5Moment *moment, GError **error)
 {
     const gdouble later = (gdouble)(2 * i + 1) / 2 * (gdouble)stream->ticks_per_sample *
@@ -51,17 +51,17 @@ find_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
     moment->ra = moment->lst;
     moment->dec = place->latitude;
     moment->turn = 0;
-    if (place->is_tracked)
-        find_place(place, &time.orientation, time.utc, moment);
+    if (centre->is_tracked)
+        find_place(place, centre, &time.orientation, time.utc, moment);
     return TRUE;
 }
 
 gboolean
-uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
+uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place, const Uvh5Centre *centre,
             const EarthOrientations *orientations, Uvh5Moment *moment, GError **error)
 {
     ct_library_lock("erfa");
-    const gboolean good = find_moment(stream, i, place, orientations, moment, error);
+    const gboolean good = find_moment(stream, i, place, centre, orientations, moment, error);
     ct_library_unlock("erfa");
     return good;
 }

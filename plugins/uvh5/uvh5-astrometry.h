@@ -8,12 +8,17 @@
 
 #include "../fringe/earth-time.h"
 
-/* A place on the ground, and where it looks. */
+/* On the ground. */
 typedef struct {
     gdouble longitude, latitude, height; /* radians, metres above WGS 84 */
-    gboolean is_tracked;
-    gdouble direction[2]; /* ICRS, radians; if it is tracked */
 } Uvh5Place;
+
+/* What delays follow. */
+typedef struct {
+    const char *name;
+    gboolean is_tracked;  /* FALSE: they follow nothing */
+    gdouble direction[2]; /* ICRS, radians; if it is tracked */
+} Uvh5Centre;
 
 typedef struct {
     gdouble jd;      /* Julian date of UTC */
@@ -26,7 +31,8 @@ typedef struct {
 /* The middle of integration `i` of a stream, which has a clock and an epoch. From the stream's
  * start on, its ticks count all seconds, leap seconds too. */
 gboolean uvh5_moment(const CtStream *stream, gint64 i, const Uvh5Place *place,
-                     const EarthOrientations *orientations, Uvh5Moment *moment, GError **error);
+                     const Uvh5Centre *centre, const EarthOrientations *orientations,
+                     Uvh5Moment *moment, GError **error);
 
 /* The baseline `xyz` (metres, in the axes of the ITRF) in the axes u, v, w of the moment: east,
  * north, and towards the phase centre; or east, north, up if nothing is tracked. */

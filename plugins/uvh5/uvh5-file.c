@@ -16,6 +16,7 @@ typedef struct {
     const CtSinkFile *file;
     const Uvh5Shape *shape;
     const Uvh5Moment *moments; /* [n_times] */
+    const guint *centres;      /* [n_times] */
     gint64 n_times;
     hid_t header; /* a group */
     gboolean failed;
@@ -217,6 +218,7 @@ add_rows(Maker *self, GError **error)
         gdouble xyz[3];
         first[i] = shape->numbers[pair[0]];
         second[i] = shape->numbers[pair[1]];
+        centre[i] = self->centres[i / n_baselines];
         seconds[i] = 1 / ct_stream_sample_rate(&self->file->stream);
         for (guint k = 0; k < 3; k++)
             xyz[k] = shape->positions[3 * pair[1] + k] - shape->positions[3 * pair[0] + k];
@@ -246,25 +248,45 @@ add_rows(Maker *self, GError **error)
 }
 
 static void
-add_phase_centre(Maker *self)
+add_phase_centre(Maker *self, hid_t catalogue, guint number)
 {
-    const Uvh5Place *place = &self->shape->place;
-    const CtObservationFacts *facts = ct_observation_facts(self->file->stream.observation);
-    g_auto(Hdf5Id) catalogue =
-        H5Gcreate2(self->header, "phase_center_catalog", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    g_auto(Hdf5Id) group = catalogue < 0
+    const Uvh5Centre *centre = &self->shape->centres->centres[number];
+    char name[16];
+    g_snprintf(name, sizeof name, "%u", number);
+    g_auto(Hdf5Id) group = self->failed
                                ? H5I_INVALID_HID
-                               : H5Gcreate2(catalogue, "0", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+                               : H5Gcreate2(catalogue, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     self->failed |= group < 0;
-    add_number(self, "Nphase", 1);
-    add_text(self, group, "cat_name", facts->source ? facts->source : "unknown");
-    add_text(self, group, "cat_type", place->is_tracked ? "sidereal" : "unprojected");
-    add_text(self, group, "cat_frame", place->is_tracked ? "icrs" : "altaz");
-    add_real(self, group, "cat_lon", place->is_tracked ? place->direction[0] : 0);
-    add_real(self, group, "cat_lat", place->is_tracked ? place->direction[1] : G_PI / 2);
-    if (place->is_tracked) /* pyuvdata makes no Measurement Sets of a frame without equinox */
+    add_text(self, group, "cat_name", centre->name);
+    add_text(self, group, "cat_type", centre->is_tracked ? "sidereal" : "unprojected");
+    add_text(self, group, "cat_frame", centre->is_tracked ? "icrs" : "altaz");
+    add_real(self, group, "cat_lon", centre->is_tracked ? centre->direction[0] : 0);
+    add_real(self, group, "cat_lat", centre->is_tracked ? centre->direction[1] : G_PI / 2);
+    if (centre->is_tracked) /* pyuvdata makes no Measurement Sets of a frame without equinox */
         add_real(self, group, "cat_epoch", 2000);
     add_text(self, group, "info_source", "file");
+}
+
+/* Those of the integrations; without any, the first. */
+static void
+add_phase_centres(Maker *self, GError **error)
+{
+    const guint n = self->shape->centres->n_centres;
+    gint64 n_used = 0;
+    g_autofree gboolean *is_used = new_table(self, n, sizeof *is_used, error);
+    for (gint64 i = 0; i < self->n_times && !self->failed; i++)
+        is_used[self->centres[i]] = TRUE;
+    if (self->n_times == 0 && !self->failed)
+        is_used[0] = TRUE;
+    g_auto(Hdf5Id) catalogue =
+        H5Gcreate2(self->header, "phase_center_catalog", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    self->failed |= catalogue < 0;
+    for (guint k = 0; k < n && !self->failed; k++)
+        if (is_used[k]) {
+            add_phase_centre(self, catalogue, k);
+            n_used++;
+        }
+    add_number(self, "Nphase", n_used);
 }
 
 static void
@@ -347,7 +369,7 @@ add_all(Maker *self, hid_t file, gboolean is_wide, const char *history, Room *ro
     add_channels(self, &cause);
     add_products(self);
     add_rows(self, &cause);
-    add_phase_centre(self);
+    add_phase_centres(self, &cause);
     add_rest(self);
     places->state = add_history(self, history);
     add_data(self, file, is_wide, rooms);
@@ -466,12 +488,22 @@ uvh5_file_create(const CtSinkFile *file, const Uvh5Shape *shape,
     gint64 ends[N_ROOMS + 1];
     g_autofree Uvh5Moment *moments =
         ct_table_new((gsize)file->expected + 1, sizeof *moments, "times", error);
-    if (!moments)
+    g_autofree guint *centres =
+        moments ? ct_table_new((gsize)file->expected + 1, sizeof *centres, "times", error) : NULL;
+    if (!centres)
         return FALSE;
-    for (gint64 i = 0; i < file->expected; i++)
-        if (!uvh5_moment(stream, first + i, &shape->place, orientations, &moments[i], error))
+    for (gint64 i = 0; i < file->expected; i++) {
+        gboolean is_mixed;
+        centres[i] = uvh5_centres_at(shape->centres, stream, first + i, &is_mixed);
+        if (!uvh5_moment(stream, first + i, &shape->place, &shape->centres->centres[centres[i]],
+                         orientations, &moments[i], error))
             return FALSE;
-    Maker maker = {.file = file, .shape = shape, .moments = moments, .n_times = file->expected};
+    }
+    Maker maker = {.file = file,
+                   .shape = shape,
+                   .moments = moments,
+                   .centres = centres,
+                   .n_times = file->expected};
     hdf5_begin();
     g_autoptr(GBytes) image = make_image(&maker, is_wide, history, places, ends, error);
     hdf5_end();

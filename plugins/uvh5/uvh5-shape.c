@@ -79,20 +79,8 @@ add_place(Uvh5Shape *self, const CtStream *stream, const CtParams *given, GError
             self->positions[3 * s + k] = self->stations[s]->position[k] - self->centre[k];
     }
     ct_position_to_geodetic(self->centre, &place->longitude, &place->latitude, &place->height);
-    if (facts->n_scans > 0)
-        return refuse(error,
-                      "wants one phase centre for the whole stream, but the schedule of its delays "
-                      "has %u scans",
-                      facts->n_scans);
-    place->is_tracked = facts->has_direction;
-    if (ct_params_has(given, "tracked"))
-        place->is_tracked = ct_params_bool(given, "tracked");
-    if (place->is_tracked && !facts->has_direction)
-        return ct_params_error(given, "tracked", error,
-                               "wants a phase centre: give the graph 'observation: { phase_centre: "
-                               "[…, …] }'");
-    memcpy(place->direction, facts->direction, sizeof place->direction);
-    return TRUE;
+    self->centres = uvh5_centres_new(stream, given, error);
+    return self->centres != NULL;
 }
 
 /* ---- products of polarisations ---- */
@@ -324,6 +312,7 @@ uvh5_shape_free(Uvh5Shape *self)
 {
     if (!self)
         return;
+    uvh5_centres_free(self->centres);
     g_free(self->stations);
     g_free(self->numbers);
     g_free(self->pairs);

@@ -3,7 +3,7 @@
  * polarisations. */
 #pragma once
 
-#include "uvh5-astrometry.h"
+#include "uvh5-centres.h"
 
 #include <cornerturn/kit/sink.h>
 
@@ -37,6 +37,7 @@ typedef struct {
     guint polarisations[2]; /* of the observation, for the orientations of the feeds */
 
     Uvh5Place place;
+    Uvh5Centres *centres;
     gdouble centre[3];  /* of the telescope, metres in the ITRF */
     gdouble *positions; /* [station][3] metres in the axes of the ITRF, from the centre */
 } Uvh5Shape;

@@ -113,10 +113,11 @@ check_times(const CtNode *node, const Uvh5Shape *shape, const EarthOrientations 
 {
     const CtStream *stream = &node->inputs[0];
     const gint64 n = stream->axes[ct_stream_axis(stream, "time")].length;
+    const Uvh5Centre *centre = &shape->centres->centres[0];
     Uvh5Moment moment;
     g_autoptr(GError) cause = NULL;
-    if (uvh5_moment(stream, 0, &shape->place, orientations, &moment, &cause) &&
-        uvh5_moment(stream, MAX(n - 1, 0), &shape->place, orientations, &moment, &cause))
+    if (uvh5_moment(stream, 0, &shape->place, centre, orientations, &moment, &cause) &&
+        uvh5_moment(stream, MAX(n - 1, 0), &shape->place, centre, orientations, &moment, &cause))
         return TRUE;
     return ct_params_error(node->params,
                            ct_params_has(node->params, "earth_orientation") ? "earth_orientation"
@@ -175,7 +176,9 @@ make_history(const CtSinkFile *file, const Uvh5Shape *shape, gboolean is_weighte
                                ct_params_real_at(file->given, "polar_motion", 0),
                                ct_params_real_at(file->given, "polar_motion", 1));
     g_string_append_printf(text, "TAI - UTC by ERFA: %s.\n", leaps);
-    if (!shape->place.is_tracked)
+    if (shape->centres->n_centres > 1)
+        g_string_append(text, "An integration in which the phase centre changes is flagged.\n");
+    else if (!shape->centres->centres[0].is_tracked)
         g_string_append(text, "No phase centre is tracked.\n");
     if (file->graph)
         g_string_append_printf(text, "Graph:\n%s\n", file->graph);
@@ -260,6 +263,7 @@ offset_of(const Steps *steps, gint64 t, gint64 b, const Uvh5Channel *channel,
 typedef struct {
     const CtBlock *visibilities, *weights;
     Steps visibility_steps, weight_steps;
+    gboolean is_mixed; /* whether the integration that is being written has two phase centres */
 } Blocks;
 
 /* Puts an element of baseline `b` at index `to` of the piece. Returns the weight. */
@@ -280,7 +284,8 @@ put(const Sink *sink, const Blocks *blocks, gint64 t, gint64 b, gint64 element, 
         scale = weight > 0 ? 1 / weight : 0;
         weight /= (gdouble)n_spectra;
     }
-    if (block->validity && !block->validity[lane * block->validity_stride + t])
+    if (blocks->is_mixed ||
+        (block->validity && !block->validity[lane * block->validity_stride + t]))
         weight = 0;
     const gdouble re = part_read(x, block->type, 0), im = part_read(x, block->type, 1);
     const gboolean is_flagged = !(weight > 0) || !isfinite(re) || !isfinite(im);
@@ -325,9 +330,10 @@ write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
     const Uvh5Shape *shape = sink->shape;
     const gint64 n_spectra = sink->is_weighted ? ct_params_int(file->given, "spectra") : 1;
     const CtBlock *weights = sink->is_weighted ? &file->others[0] : NULL;
-    const Blocks blocks = {block, weights, find_steps(block, &file->input[0].layout),
-                           weights ? find_steps(weights, &file->input[1].layout) : (Steps){0}};
-    for (gint64 t = 0; t < block->n_samples; t++, sink->n_taken++)
+    Blocks blocks = {block, weights, find_steps(block, &file->input[0].layout),
+                     weights ? find_steps(weights, &file->input[1].layout) : (Steps){0}, FALSE};
+    for (gint64 t = 0; t < block->n_samples; t++, sink->n_taken++) {
+        uvh5_centres_at(shape->centres, &file->stream, sink->n_taken, &blocks.is_mixed);
         for (gint64 first = 0; first < shape->n_baselines; first += sink->n_each) {
             const gint64 n = MIN(sink->n_each, shape->n_baselines - first) * sink->n_elements;
             for (gint64 i = 0; i < n; i++) {
@@ -343,6 +349,7 @@ write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
             if (!write_piece(file, at, n, error))
                 return FALSE;
         }
+    }
     return TRUE;
 }
 
