@@ -63,7 +63,20 @@ flush(CtSinkPart *part, GError **error)
 {
     const gint64 n = part->n_buffered;
     part->n_buffered = 0;
-    return n == 0 || write_bytes(part, part->buffer, n, error);
+    if (n > 0 && !write_bytes(part, part->buffer, n, error))
+        return FALSE;
+    part->whole_bytes = part->piece_bytes;
+    part->whole_samples = part->piece_samples;
+    return TRUE;
+}
+
+void
+ct_sink_piece(CtSinkFile *file, gint64 sample)
+{
+    CtSinkPart *part = part_of(file);
+    part->has_pieces = TRUE;
+    part->piece_bytes = part->n_written + part->n_buffered;
+    part->piece_samples = sample;
 }
 
 guint8 *
@@ -107,7 +120,9 @@ count_samples(CtSinkPart *part)
 {
     CtSinkFile *file = &part->file;
     gint64 n = part->n_taken;
-    if (part->appends && file->sample_bytes > 0)
+    if (part->has_pieces)
+        n = part->whole_samples;
+    else if (part->appends && file->sample_bytes > 0)
         n = MIN(n, (part->n_written - file->header_bytes) / file->sample_bytes);
     file->n_samples = file->length = n;
 }
@@ -337,12 +352,14 @@ clear_self(CtSinkFile *file)
     g_clear_pointer(&file->self, g_free);
 }
 
-/* Cuts off what is not a whole sample, after a failure. */
+/* Cuts off what is not a whole sample, or a whole piece, after a failure. */
 static void
 cut_to_samples(CtSinkPart *part)
 {
     const CtSinkFile *file = &part->file;
-    const gint64 bytes = file->header_bytes + file->n_samples * file->sample_bytes;
+    const gint64 bytes = part->has_pieces
+                             ? part->whole_bytes
+                             : file->header_bytes + file->n_samples * file->sample_bytes;
     if (!file->is_pipe && part->appends && bytes < part->n_written &&
         ftruncate(file->fd, bytes) == 0)
         part->n_written = bytes;
@@ -354,7 +371,9 @@ ct_sink_part_close(CtSinkPart *part, gboolean interrupted, GError **error)
     CtSinkFile *file = &part->file;
     part->is_closed = TRUE;
     part->interrupted = interrupted;
-    gboolean good = !file->is_pipe || !file->sink->end || file->sink->end(file, error);
+    const CtSink *sink = file->sink;
+    gboolean good =
+        !error || !sink->end || (!file->is_pipe && sink->close) || sink->end(file, error);
     good = good && flush(part, error);
     count_samples(part);
     if (!good)
@@ -363,7 +382,7 @@ ct_sink_part_close(CtSinkPart *part, gboolean interrupted, GError **error)
         file->n_samples = file->length = 0;
         good = FALSE;
     }
-    if (!file->is_pipe && file->sink->close && !file->sink->close(file, good ? error : NULL))
+    if (!file->is_pipe && sink->close && !sink->close(file, good ? error : NULL))
         good = FALSE;
     clear_self(file);
     return ct_sink_describe(file, good ? error : NULL) && good;

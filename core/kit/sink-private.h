@@ -45,12 +45,15 @@ typedef struct CtSinkPart {
     gint64 n_taken; /* samples given to `write` */
     guint8 *buffer; /* what is appended and not yet written */
     gint64 n_buffered, n_room;
-    gint64 n_written;   /* bytes appended and written */
-    gint64 bytes;       /* of the file, as PATH.json tells it */
-    CtSenders *senders; /* to an address; NULL: to a file or pipe */
-    gdouble pace;       /* nanoseconds a sample; 0: none */
-    gint64 begun;       /* when sample 0 was due; 0: it was not yet */
-    gboolean appends;   /* something has been appended */
+    gint64 n_written;    /* bytes appended and written */
+    gboolean has_pieces; /* ct_sink_piece says where what is appended is whole: the last one, */
+    gint64 piece_bytes, piece_samples;
+    gint64 whole_bytes, whole_samples; /* and the last one that is written */
+    gint64 bytes;                      /* of the file, as PATH.json tells it */
+    CtSenders *senders;                /* to an address; NULL: to a file or pipe */
+    gdouble pace;                      /* nanoseconds a sample; 0: none */
+    gint64 begun;                      /* when sample 0 was due; 0: it was not yet */
+    gboolean appends;                  /* something has been appended */
     gboolean is_open, is_closed;
     gboolean interrupted;
 } CtSinkPart;

@@ -117,8 +117,8 @@ struct CtSink {
     gboolean (*close)(CtSinkFile *file, GError **error);
     /* Frees what the plugin's struct has, which may be half made. NULL: nothing. */
     void (*clear)(gpointer self);
-    /* Appends what is left at the end of a pipe, or at an interrupt; not after a failure. NULL:
-     * nothing is. */
+    /* Appends what is left at the end, or at an interrupt, to a pipe and, without `close`, to a
+     * file; not after a failure. NULL: nothing is. */
     gboolean (*end)(CtSinkFile *file, GError **error);
     /* Can also be sent to an address of the network (udp://ADDRESS:PORT), with `streams`: on a pipe
      * only ct_sink_packet writes, and the stage's table has CT_SINK_SEND_PARAMS. */
@@ -139,6 +139,10 @@ CT_EXPORT guint8 *ct_sink_room(CtSinkFile *file, gint64 n, GError **error);
  * the next packet's, where several begin together: by it, datagrams are sent at their times. */
 CT_EXPORT gboolean ct_sink_packet(CtSinkFile *file, gconstpointer bytes, gint64 n, gint64 sample,
                                   GError **error);
+/* Says that what has been appended is whole up to a sample of the file, after the last packet of a
+ * time: then `n_samples` is that of the last call, and a failure leaves no bytes behind it. For
+ * formats whose samples do not all have the same bytes. */
+CT_EXPORT void ct_sink_piece(CtSinkFile *file, gint64 sample);
 /* The number of elements of a block of the file's input that are invalid, and therefore zero: what
  * a sink counts of its samples (as clipped) leaves them out. */
 CT_EXPORT gint64 ct_sink_n_invalid(const CtSinkFile *file, const CtBlock *block);
