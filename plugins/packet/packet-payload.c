@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The samples of a packet: an array of axes of one type, which is unpacked into any layout. */
+/* The samples of a packet: an array of axes of one type, which is unpacked into any layout, and
+ * packed from it. */
 #include "packet-payload.h"
 
 #include <string.h>
@@ -63,10 +64,11 @@ read_axes(PacketPayload *payload, const CtParams *given, gboolean is_open, GErro
 }
 
 gboolean
-packet_payload_read(PacketPayload *payload, const CtParams *given, gboolean is_open, GError **error)
+packet_payload_read(PacketPayload *payload, const CtParams *given, CtType type, gboolean is_open,
+                    GError **error)
 {
-    *payload = (PacketPayload){.type = ct_params_type(given, "type")};
-    const CtTypeInfo *info = ct_type_info(payload->type);
+    *payload = (PacketPayload){.type = type};
+    const CtTypeInfo *info = ct_type_info(type);
     if (payload->type == CT_CI4)
         payload->is_low_first = ct_params_choice(given, "real_nibble") == 1;
     else if (info->part_bits > 8)
@@ -176,7 +178,8 @@ typedef struct {
 
 /* The axes of more than one element, with the smallest strides of the output last. */
 static guint
-make_loops(const PacketPayload *payload, gint64 n_samples, const gint64 *stride, Loop *loops)
+make_loops(const PacketPayload *payload, gint64 n_samples, const gint64 *from, const gint64 *to,
+           Loop *loops)
 {
     guint n_loops = 0;
     for (guint a = 0; a < payload->n_axes; a++) {
@@ -184,9 +187,9 @@ make_loops(const PacketPayload *payload, gint64 n_samples, const gint64 *stride,
         guint at = n_loops;
         if (n == 1)
             continue;
-        for (; at > 0 && loops[at - 1].to < stride[a]; at--)
+        for (; at > 0 && loops[at - 1].to < to[a]; at--)
             loops[at] = loops[at - 1];
-        loops[at] = (Loop){n, payload->stride[a], stride[a]};
+        loops[at] = (Loop){n, from[a], to[a]};
         n_loops++;
     }
     return n_loops;
@@ -208,9 +211,11 @@ go_on(const Loop *loops, guint n_loops, gint64 *at, const guint8 **from, guint8 
     return FALSE;
 }
 
-void
-packet_payload_unpack(const PacketPayload *payload, const guint8 *from, gint64 begin, gint64 end,
-                      guint8 *out, const gint64 *stride)
+/* Copies samples between arrays, of which one has the order of bytes of the payload, and the other
+ * one that of blocks. */
+static void
+copy_samples(const PacketPayload *payload, gint64 n_samples, const guint8 *from,
+             const gint64 *from_stride, guint8 *to, const gint64 *to_stride)
 {
     const CtTypeInfo *info = ct_type_info(payload->type);
     const gsize part = payload->type == CT_CI4 ? (guint)payload->is_low_first
@@ -218,15 +223,36 @@ packet_payload_unpack(const PacketPayload *payload, const guint8 *from, gint64 b
                                                : 0;
     Loop loops[CT_MAX_AXES + 1];
     gint64 at[CT_MAX_AXES + 1] = {0}, bytes = (gint64)info->bytes;
-    guint n_loops = make_loops(payload, end - begin, stride, loops);
-    from += payload->time >= 0 ? begin * payload->stride[payload->time] : 0;
+    guint n_loops = make_loops(payload, n_samples, from_stride, to_stride, loops);
     /* What is packed on both sides is one element. */
     for (; n_loops > 0 && loops[n_loops - 1].from == bytes && loops[n_loops - 1].to == bytes;)
         bytes *= loops[--n_loops].n;
     const Loop run = n_loops > 0 ? loops[--n_loops] : (Loop){1, 0, 0};
     do
-        copy_run(run.n, (gsize)bytes, part, from, run.from, out, run.to);
-    while (go_on(loops, n_loops, at, &from, &out));
+        copy_run(run.n, (gsize)bytes, part, from, run.from, to, run.to);
+    while (go_on(loops, n_loops, at, &from, &to));
+}
+
+/* Bytes from the first sample of the payload to another one. */
+static gint64
+find_sample(const PacketPayload *payload, gint64 sample)
+{
+    return payload->time < 0 ? 0 : sample * payload->stride[payload->time];
+}
+
+void
+packet_payload_unpack(const PacketPayload *payload, const guint8 *from, gint64 begin, gint64 end,
+                      guint8 *out, const gint64 *stride)
+{
+    copy_samples(payload, end - begin, from + find_sample(payload, begin), payload->stride, out,
+                 stride);
+}
+
+void
+packet_payload_put(const PacketPayload *payload, const guint8 *from, const gint64 *stride, gint64 n,
+                   gint64 begin, guint8 *out)
+{
+    copy_samples(payload, n, from, stride, out + find_sample(payload, begin), payload->stride);
 }
 
 void

@@ -51,8 +51,8 @@ static const CtParam params[] = {
      .help = "what every header has: u32 at 0 = 0x1234abcd; other packets are not read"},
     PACKET_PAYLOAD_PARAMS(CT_PARAM_REQUIRED, NULL,
                           "the samples' axes with their lengths, slowest first: [time 16, "
-                          "channel 4, pol 2]",
-                          NULL),
+                          "channel 4, pol 2]"),
+    PACKET_TYPE_PARAM(CT_PARAM_REQUIRED, NULL),
     PACKET_STREAM_PARAMS(CT_PARAM_REQUIRED, NULL, NULL),
     CT_SOURCE_RECEIVE_PARAMS,
     {NULL},
@@ -130,7 +130,7 @@ read_params(Source *source, const CtParams *given, GError **error)
 {
     PacketStream *stream = &source->stream;
     source->header_bytes = (gsize)ct_params_int(given, "header_bytes");
-    if (!packet_stream_read(stream, given, FALSE, error) ||
+    if (!packet_stream_read(stream, given, ct_params_type(given, "type"), FALSE, error) ||
         !read_field(source, given, "counter", &source->counter, error) ||
         !read_field(source, given, "station", &source->station, error) ||
         !read_field(source, given, "channel", &source->channel, error) ||

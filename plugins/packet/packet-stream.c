@@ -11,9 +11,10 @@
 static const gint64 MOST_TICKS = (gint64)1 << 61;
 
 gboolean
-packet_stream_read(PacketStream *stream, const CtParams *given, gboolean is_open, GError **error)
+packet_stream_read(PacketStream *stream, const CtParams *given, CtType type, gboolean is_open,
+                   GError **error)
 {
-    if (!packet_payload_read(&stream->payload, given, is_open, error))
+    if (!packet_payload_read(&stream->payload, given, type, is_open, error))
         return FALSE;
     const gboolean has_subbands = packet_payload_axis(&stream->payload, "subband") >= 0;
     const gboolean has_channels = packet_payload_axis(&stream->payload, "channel") >= 0;

@@ -46,8 +46,8 @@ typedef struct {
 /* ---- parameters ---- */
 
 /* Reads those of the payload; `channel_axis` is found by its axes. */
-gboolean packet_stream_read(PacketStream *stream, const CtParams *given, gboolean is_open,
-                            GError **error);
+gboolean packet_stream_read(PacketStream *stream, const CtParams *given, CtType type,
+                            gboolean is_open, GError **error);
 
 /* Rows of a stage's table, with further flags of those that may be wanted. */
 #define PACKET_STREAM_PARAMS(flags_, rate_, ticks_)                                                \

@@ -100,7 +100,8 @@ make_strides(const PacketPayload *payload, gint64 n_samples, gint64 *stride)
     return bytes;
 }
 
-/* The fast code against the plain code, for all types, up to five axes, and parts of packets. */
+/* The fast code against the plain code, for all types, up to five axes, and parts of packets; what
+ * is put back is the same. */
 static void
 test_unpack(void)
 {
@@ -129,6 +130,10 @@ test_unpack(void)
         packet_payload_unpack(&payload, from, begin, end, fast, stride);
         packet_payload_unpack_plain(&payload, from, begin, end, plain, stride);
         g_assert_cmpmem(fast, room, plain, room);
+        g_autofree guint8 *back = g_malloc0(bytes), *again = g_malloc0(room);
+        packet_payload_put(&payload, fast, stride, end - begin, begin, back);
+        packet_payload_unpack_plain(&payload, back, begin, end, again, stride);
+        g_assert_cmpmem(again, room, plain, room);
     }
 }
 

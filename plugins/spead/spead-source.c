@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spead.source: packets of SPEAD heaps as MeerKAT's F-engines send them. */
-#include "../packet/packet-stream.h"
-#include "spead-packet.h"
+#include "spead-heaps.h"
+#include "spead.h"
 
 /* The source's state, beside the files of its recording. */
 typedef struct {
@@ -16,26 +16,8 @@ static const CtParam params[] = {
      .kind = CT_PARAM_PATH,
      .flags = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_PIPE,
      .help = "captures of packets, which together are one recording; or a pipe"},
-    {.name = "timestamp_item",
-     .kind = CT_PARAM_STRING,
-     .fallback = "0x1600",
-     .help = "number of the item that has the time of the heap in ticks"},
-    {.name = "station_item",
-     .kind = CT_PARAM_STRING,
-     .fallback = "0x4101",
-     .help = "that has the number of the station; none: there is one"},
-    {.name = "channel_item",
-     .kind = CT_PARAM_STRING,
-     .fallback = "0x4103",
-     .help = "that has the number of the heap's first channel; none: heaps have all"},
-    {.name = "samples_item",
-     .kind = CT_PARAM_STRING,
-     .fallback = "0x4300",
-     .help = "that has the samples"},
-    PACKET_PAYLOAD_PARAMS(0, "[channel, time 256, pol 2]",
-                          "the axes of a heap with their lengths, slowest first, without that of "
-                          "the first one, which packets divide",
-                          "ci8"),
+    SPEAD_HEAP_PARAMS,
+    PACKET_TYPE_PARAM(0, "ci8"),
     PACKET_STREAM_PARAMS(0, "208984.375 Hz", "8192"),
     CT_SOURCE_RECEIVE_PARAMS,
     {NULL},
@@ -44,46 +26,13 @@ static const CtParam params[] = {
 /* ---- parameters ---- */
 
 static gboolean
-read_item(const CtParams *given, const char *name, gint *item, GError **error)
-{
-    const char *text = ct_params_string(given, name);
-    const gboolean is_hex = g_str_has_prefix(text, "0x");
-    guint64 number;
-    *item = -1;
-    if (g_str_equal(text, "none"))
-        return TRUE;
-    if (!g_ascii_string_to_unsigned(is_hex ? text + 2 : text, is_hex ? 16 : 10, 5, 0x7fff, &number,
-                                    NULL))
-        return ct_params_error(given, name, error,
-                               "wants the number of an item from 5 to 0x7fff, but is given '%s'",
-                               text);
-    *item = (gint)number;
-    return TRUE;
-}
-
-static gboolean
 read_params(Source *source, const CtParams *given, GError **error)
 {
     PacketStream *stream = &source->stream;
-    SpeadItems *items = &source->items;
-    if (!packet_stream_read(stream, given, TRUE, error) ||
-        !read_item(given, "timestamp_item", &items->timestamp, error) ||
-        !read_item(given, "station_item", &items->station, error) ||
-        !read_item(given, "channel_item", &items->channel, error) ||
-        !read_item(given, "samples_item", &items->samples, error))
+    const SpeadItems *items = &source->items;
+    if (!spead_heaps_read(stream, &source->items, given, ct_params_type(given, "type"), error))
         return FALSE;
     const char *first = stream->payload.names[0];
-    if (!g_str_equal(first, "time") && !g_str_equal(first, stream->channel_axis))
-        return ct_params_error(given, "payload", error,
-                               "wants heaps that packets divide along time or channel, but is "
-                               "given '%s'",
-                               first);
-    if (items->timestamp < 0 || items->samples < 0)
-        return ct_params_error(given, items->samples < 0 ? "samples_item" : "timestamp_item", error,
-                               "wants the number of an item, but is given none");
-    if (items->station >= 0 && packet_payload_axis(&stream->payload, "station") >= 0)
-        return ct_params_error(given, "station_item", error,
-                               "wants heaps of one station, but 'payload' has several");
     stream->counts = PACKET_COUNTS_TICKS;
     stream->counter_bits = 48;
     stream->ticks_per_sample = ct_params_int(given, "ticks_per_sample");
@@ -136,13 +85,6 @@ explain(const guint8 *header, gconstpointer self)
     return spead_header_parse(header, &((const Source *)self)->items, &parsed);
 }
 
-/* Whether packets divide their heap along time: then each has a time of its own. */
-static gboolean
-divides_time(const Source *source)
-{
-    return source->stream.payload.time == 0;
-}
-
 static void
 found(const guint8 *bytes, CtPacket *packet, gpointer self)
 {
@@ -151,12 +93,13 @@ found(const guint8 *bytes, CtPacket *packet, gpointer self)
     g_assert(!spead_header_parse(bytes, &source->items, &header));
     const guint64 piece = header.heap_offset / (guint64)source->piece_bytes;
     const guint64 ticks = piece * (guint64)source->stream.ticks_per_sample;
+    const gboolean divides_time = spead_divides_time(&source->stream);
     const gboolean is_whole = header.heap_offset % (guint64)source->piece_bytes == 0;
     packet_stream_found(
         &(PacketHeader){
-            .counter = header.timestamp + (divides_time(source) ? ticks : 0),
+            .counter = header.timestamp + (divides_time ? ticks : 0),
             .station = header.station,
-            .channel = is_whole ? header.channel + (divides_time(source) ? 0 : piece) : G_MAXUINT64,
+            .channel = is_whole ? header.channel + (divides_time ? 0 : piece) : G_MAXUINT64,
         },
         packet);
 }
@@ -200,7 +143,7 @@ unpack_plain(const CtRecording *recording, const CtPacketPart *part)
     packet_stream_unpack_plain(recording, part, ((const Source *)recording->self)->header_bytes);
 }
 
-static const CtSource source = {
+const CtSource spead_source_files = {
     .files = "paths",
     .self_bytes = sizeof(Source),
     .is_one_stream = TRUE,
@@ -227,10 +170,11 @@ static gboolean
 infer(CtNode *node, GError **error)
 {
     g_autofree Source *read = g_new0(Source, 1);
-    return read_params(read, node->params, error) && ct_source_infer(&source, node, error);
+    return read_params(read, node->params, error) &&
+           ct_source_infer(&spead_source_files, node, error);
 }
 
-static const CtStage spead_source = {
+const CtStage spead_source = {
     .name = "spead.source",
     .summary = "packets of SPEAD heaps, as MeerKAT's F-engines send them",
     .version = 1,
@@ -242,6 +186,3 @@ static const CtStage spead_source = {
     .infer = infer,
     .infer_uses_params = TRUE,
 };
-
-CT_STAGE_PLUGIN("spead", spead_source,
-                CT_SOURCE_VARIANTS(source, "spead.source", CT_PORT_ROWS(0.15)));

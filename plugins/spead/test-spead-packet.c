@@ -10,7 +10,8 @@ static const guint8 example[SPEAD_HEADER_BYTES] = {
     0x80, 2, 0, 0, 0, 0, 0x80, 0,  0x80, 3, 0, 0, 0, 0, 0x20, 0, /* length, offset */
     0x80, 4, 0, 0, 0, 0, 0x20, 0,  0x96, 0, 1, 2, 3, 4, 5,    6, /* payload, timestamp */
     0xc1, 1, 0, 0, 0, 0, 0,    63, 0xc1, 3, 0, 0, 0, 0, 1,    0, /* station, channel */
-    0x43, 0, 0, 0, 0, 0, 0,    0,  0,    0, 0, 0, 0, 0, 0,    0, /* samples, padding */
+    0x43, 0, 0, 0, 0, 0, 0,    0,  0x80, 0, 0, 0, 0, 0, 0,    0, /* samples, padding */
+    0x80, 0, 0, 0, 0, 0, 0,    0,  0x80, 0, 0, 0, 0, 0, 0,    0, 0,
 };
 
 static void
@@ -19,6 +20,7 @@ test_header(void)
     SpeadHeader header;
     g_assert_null(spead_header_parse(example, &meerkat, &header));
     g_assert_cmpuint(header.header_bytes, ==, 96);
+    g_assert_cmpuint(header.heap_count, ==, 9);
     g_assert_cmpuint(header.heap_length, ==, 32768);
     g_assert_cmpuint(header.heap_offset, ==, 8192);
     g_assert_cmpuint(header.payload_length, ==, 8192);
@@ -35,6 +37,33 @@ test_header(void)
     const SpeadItems few = {0x1600, -1, -1, 0x4300};
     g_assert_null(spead_header_parse(example, &few, &header));
     g_assert_cmpuint(header.station, ==, 0);
+}
+
+static void
+test_write(void)
+{
+    SpeadHeader header;
+    guint8 bytes[SPEAD_HEADER_BYTES];
+    g_assert_null(spead_header_parse(example, &meerkat, &header));
+    g_assert_cmpuint(spead_header_bytes(&meerkat, 8192), ==, 96);
+    spead_header_write(&header, &meerkat, bytes);
+    g_assert_cmpmem(bytes, 96, example, 96);
+
+    /* No packet has fewer bytes than are read of a header. */
+    const SpeadItems few = {0x1600, -1, -1, 0x3300};
+    g_assert_cmpuint(spead_header_bytes(&meerkat, 31), ==, 128);
+    g_assert_cmpuint(spead_header_bytes(&meerkat, 32), ==, 96);
+    g_assert_cmpuint(spead_header_bytes(&few, 64), ==, 64);
+    g_assert_cmpuint(spead_header_bytes(&few, 63), ==, 128);
+    const SpeadHeader most = {.header_bytes = 128,
+                              .heap_count = ((guint64)1 << 48) - 1,
+                              .heap_length = 5,
+                              .heap_offset = 4,
+                              .payload_length = 1,
+                              .timestamp = 0xfedcba987654};
+    spead_header_write(&most, &few, bytes);
+    g_assert_null(spead_header_parse(bytes, &few, &header));
+    g_assert_cmpmem(&header, sizeof header, &most, sizeof most);
 }
 
 static void
@@ -73,6 +102,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/spead-packet/header", test_header);
+    g_test_add_func("/spead-packet/write", test_write);
     g_test_add_func("/spead-packet/errors", test_errors);
     return g_test_run();
 }

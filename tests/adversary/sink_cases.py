@@ -59,6 +59,7 @@ def rotated(n_samples, *cases):
 
 
 ARRAY = {"stage": "file.source", "layout": "i8[time channel]"}
+HEAPS = {"payload": ["channel", "time 250", "pol 2"], "station_item": "none"}
 CASES = {
     "file": rotated(
         17001,
@@ -79,6 +80,10 @@ CASES = {
         "f32", [("pol", 2)], {"stage": "vdif.sink", "path": "out.vdif", "bits": 8,
                               "frame_samples": 1000},
         {"stage": "vdif.source"}, is_lossless=False, more={"frequency": 320e6})),
+    "spead": rotated(17000, Case(
+        "ci8", [CHANNELS, ("pol", 2)], {"stage": "spead.sink", "path": "out.spead", **HEAPS},
+        {"stage": "spead.source", **HEAPS, "sample_rate": "16 MHz", "ticks_per_sample": 1,
+         "epoch": "1656466200"})),
     "hdf5": rotated(17001, Case("i8", [CHANNELS], {"stage": "hdf5.sink", "path": "out.h5"},
                                 {"stage": "hdf5.source"})),
     "fbh5": rotated(17001, Case("f32", [CHANNELS], {"stage": "fbh5.sink", "path": "out.fbh5"},
@@ -107,8 +112,9 @@ def read(folder, case, names):
     """The samples that files hold, as the source gives them, by name. A failure of the source is a
     text."""
     stages = {}
+    path = "paths" if case.source["stage"] == "spead.source" else "path"
     for i, name in enumerate(names):
-        stages |= {f"in{i}": {**case.source, "path": name},
+        stages |= {f"in{i}": {**case.source, path: name},
                    f"out{i}": {"stage": "file.sink", "from": f"in{i}", "path": f"back-{i}.npy"}}
     (folder / "read.yaml").write_text(json.dumps({"stages": stages}))
     done = subprocess.run([part.COMMAND, "run", "--quiet", "read.yaml"], cwd=folder, check=False,

@@ -10,7 +10,7 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     g_assert_cmpint(write(fd, data, size), ==, size);
     g_autofree char *text = g_strdup_printf(
         "{ paths: /proc/self/fd/%d, payload: [channel, time 8, pol 2], ticks_per_sample: 4 }", fd);
-    describe_files(&source, &spead_source, text);
+    describe_files(&spead_source_files, &spead_source, text);
     close(fd);
     return 0;
 }
