@@ -38,12 +38,15 @@ given_clear(Given *given)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
 
-/* The captures that are being sent, and the files of the account. */
+/* The captures or the graph that are being sent, and the files of the account. */
 typedef struct {
     CtSend how;
-    CtSendCount *counts; /* [n_addresses] */
+    CtSendCount *counts; /* [n_addresses] of captures */
     guint n_addresses;
+    CtPipeline *pipeline; /* NULL: captures */
+    CtGraphOptions graph;
     const char *format;
+    gboolean quiet;
     FILE *log;     /* for the account; NULL: none */
     FILE *packets; /* NULL: none are logged */
     gboolean shows;
@@ -143,7 +146,7 @@ read_how(const Given *given, CtSend *how, GError **error)
            refuse(error, "wants one of --jitter and --rate max, but is given both");
 }
 
-/* ---- captures ---- */
+/* ---- sending ---- */
 
 static void
 show_progress(Job *job)
@@ -207,23 +210,53 @@ close_log(FILE *file, const char *path, gboolean good, GError **error)
     return FALSE;
 }
 
-/* Sends, and completes the report. */
-static gboolean
-send_files(Job *job, GError **error)
+/* The report of captures, or of the sinks of a graph; allocated. */
+static char *
+describe(const Job *job, const char *format, const char *state, const char *message)
 {
-    GError *failure = NULL;
-    const gboolean is_sent = ct_send(&job->how, job->counts, &failure);
+    return job->pipeline ? ct_pipeline_describe_sent(job->pipeline, format, state, message)
+                         : ct_send_describe(&job->how, job->counts, format, state, message);
+}
+
+static gboolean
+send_captures(Job *job, GError **error)
+{
+    const gboolean is_sent = ct_send(&job->how, job->counts, error);
     if (job->shows)
         g_printerr("\r\033[K");
-    const char *state = !is_sent ? "failed" : ct_command_interrupt() ? "interrupted" : "complete";
-    if (is_sent && ct_command_interrupt())
-        g_set_error(&failure, CT_ERROR, CT_ERROR_CANCELLED, "interrupted by %s",
-                    ct_command_signal_name(ct_command_interrupt()));
-    g_autofree char *message = failure ? g_strdup(failure->message) : NULL;
-    g_autofree char *json = ct_send_describe(&job->how, job->counts, "json", state, message);
-    g_autofree char *text = ct_send_describe(&job->how, job->counts, job->format, state, message);
-    if (!g_str_equal(job->format, "none"))
-        g_print("%s", text);
+    if (!is_sent || !ct_command_interrupt())
+        return is_sent;
+    g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "interrupted by %s",
+                ct_command_signal_name(ct_command_interrupt()));
+    return FALSE;
+}
+
+/* Prints the report, or as JSON that of the run alone, for there is one text of JSON. */
+static void
+print_report(const Job *job, const char *state, const char *message)
+{
+    const gboolean is_left_out = job->pipeline && g_str_equal(job->format, "json");
+    if (is_left_out || g_str_equal(job->format, "none"))
+        return;
+    g_autofree char *text = describe(job, job->format, state, message);
+    (job->pipeline && ct_pipeline_writes_stdout(job->pipeline) ? g_printerr : g_print)("%s", text);
+}
+
+/* Sends, and completes the report. */
+static gboolean
+send_all(Job *job, GError **error)
+{
+    GError *failure = NULL;
+    if (job->pipeline)
+        ct_graph_run(&job->graph, job->pipeline, job->format, job->quiet, &failure);
+    else
+        send_captures(job, &failure);
+    const char *state = !failure                                                 ? "complete"
+                        : g_error_matches(failure, CT_ERROR, CT_ERROR_CANCELLED) ? "interrupted"
+                                                                                 : "failed";
+    const char *message = failure ? failure->message : NULL;
+    g_autofree char *json = describe(job, "json", state, message);
+    print_report(job, state, message);
     if (job->log)
         fputs(json, job->log);
     if (!failure)
@@ -232,19 +265,10 @@ send_files(Job *job, GError **error)
     return FALSE;
 }
 
+/* The same, with the files of the account. */
 static gboolean
-send_captures(const Given *given, Job *job, char **files, GError **error)
+send_logged(const Given *given, Job *job, GError **error)
 {
-    const guint n = g_strv_length(given->addresses);
-    g_autofree CtSendCount *counts = g_new0(CtSendCount, n);
-    job->how.files = (const char *const *)files;
-    job->how.is_over = is_over;
-    job->how.user_data = job;
-    job->shows = !given->quiet && isatty(STDERR_FILENO);
-    job->counts = counts;
-    job->n_addresses = n;
-    if (given->duration)
-        return refuse(error, "--duration wants a graph, but is given '%s'", files[0]);
     if (given->log && !(job->log = open_log(given->log, error)))
         return FALSE;
     if (given->log_packets && !(job->packets = open_log(given->log_packets, error))) {
@@ -252,15 +276,35 @@ send_captures(const Given *given, Job *job, char **files, GError **error)
             fclose(job->log);
         return FALSE;
     }
-    if (job->packets)
-        job->how.packet = log_packet;
-    gboolean good = send_files(job, error);
+    gboolean good = send_all(job, error);
     if (job->packets)
         good = close_log(job->packets, given->log_packets, good, error);
     return job->log ? close_log(job->log, given->log, good, error) : good;
 }
 
+static gboolean
+send_files(const Given *given, Job *job, char **files, GError **error)
+{
+    const guint n = g_strv_length(given->addresses);
+    g_autofree CtSendCount *counts = g_new0(CtSendCount, n);
+    job->how.files = (const char *const *)files;
+    job->how.is_over = is_over;
+    job->shows = !given->quiet && isatty(STDERR_FILENO);
+    job->counts = counts;
+    job->n_addresses = n;
+    if (given->duration)
+        return refuse(error, "--duration wants a graph, but is given '%s'", files[0]);
+    return send_logged(given, job, error);
+}
+
 /* ---- graphs ---- */
+
+/* A sink sends without waiting what is left when the run has been interrupted. */
+static gboolean
+is_interrupted(G_GNUC_UNUSED gpointer data)
+{
+    return ct_command_interrupt() != 0;
+}
 
 /* The option that only captures have; NULL: none is given. */
 static const char *
@@ -273,13 +317,6 @@ find_of_captures(const Given *given, const Job *job)
         {"--stage", given->stage != NULL},
         {"--rate", job->how.rate > 0 && job->how.rate < HUGE_VAL},
         {"--repeat", given->repeat != 1},
-        {"--loss", given->loss != LEFT_OUT},
-        {"--duplicate", given->duplicate != LEFT_OUT},
-        {"--reorder", given->reorder != LEFT_OUT},
-        {"--jitter", given->jitter != NULL},
-        {"--seed", given->seed != NULL},
-        {"--log", given->log != NULL},
-        {"--log-packets", given->log_packets != NULL},
     };
     for (guint i = 0; i < G_N_ELEMENTS(options); i++)
         if (options[i].is_given)
@@ -288,10 +325,11 @@ find_of_captures(const Given *given, const Job *job)
 }
 
 static gboolean
-send_graph(const Given *given, const Job *job, const char *file, GError **error)
+send_graph(const Given *given, Job *job, const char *file, GError **error)
 {
-    CtGraphOptions options = {.file = file};
     const char *option = find_of_captures(given, job);
+    job->graph.file = file;
+    job->how.is_over = is_interrupted;
     if (option)
         return refuse(
             error,
@@ -299,16 +337,15 @@ send_graph(const Given *given, const Job *job, const char *file, GError **error)
             "file, and send that",
             option, file);
     if (given->duration &&
-        !ct_graph_read_time("--duration", given->duration, &options.duration, error))
+        !ct_graph_read_time("--duration", given->duration, &job->graph.duration, error))
         return FALSE;
     g_autoptr(CtPipeline) pipeline = ct_pipeline_load(file, error);
     for (guint i = 0; pipeline && given->set && given->set[i]; i++)
         if (!ct_pipeline_set(pipeline, given->set[i], error))
             return FALSE;
-    return pipeline && ct_pipeline_set_duration(pipeline, options.duration, error) &&
-           ct_pipeline_send_to(pipeline, job->how.addresses, job->how.rate > 0 ? 0 : job->how.speed,
-                               job->how.ttl, job->how.loops, error) &&
-           ct_graph_run(&options, pipeline, job->format, given->quiet, error);
+    job->pipeline = pipeline;
+    return pipeline && ct_pipeline_set_duration(pipeline, job->graph.duration, error) &&
+           ct_pipeline_send(pipeline, &job->how, error) && send_logged(given, job, error);
 }
 
 static gboolean
@@ -372,11 +409,14 @@ run(int argc, char **argv, GError **error)
     ct_command_catch_interrupts();
     if (!ct_command_parse(&ct_command_send, entries, &argc, &argv, 1, G_MAXINT, error))
         return FALSE;
-    Job job = {.format = ct_graph_read_format(given.stats, given.quiet, error)};
+    Job job = {.format = ct_graph_read_format(given.stats, given.quiet, error),
+               .quiet = given.quiet};
     if (!job.format || !read_how(&given, &job.how, error))
         return FALSE;
+    job.how.packet = given.log_packets ? log_packet : NULL;
+    job.how.user_data = &job;
     if (!is_graph(argv[1]))
-        return send_captures(&given, &job, argv + 1, error);
+        return send_files(&given, &job, argv + 1, error);
     return argc == 2
                ? send_graph(&given, &job, argv[1], error)
                : refuse(error, "wants one graph, or files, but is given %d arguments", argc - 1);

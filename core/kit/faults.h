@@ -8,6 +8,12 @@
 
 typedef struct CtFaults CtFaults;
 
+/* How a sink of a graph sends, and its account; that of CtPrepare.send. */
+typedef struct {
+    CtSend how;
+    CtSendCount *count;
+} CtSinkSend;
+
 /* `how` and `senders` must stay; counts [n_addresses] are 0. */
 CtFaults *ct_faults_new(const CtSend *how, CtSenders *senders, guint n_addresses,
                         CtSendCount *counts);

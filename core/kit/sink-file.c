@@ -210,7 +210,7 @@ describe_input(CtSinkPart *part)
 
 /* Opens PATH.partial and its like, or the pipe, or the address. */
 static gboolean
-open_files(CtSinkPart *part, const char *path, GError **error)
+open_files(CtSinkPart *part, const char *path, const CtSinkSend *send, GError **error)
 {
     CtSinkFile *file = &part->file;
     file->is_pipe = ct_sink_is_pipe(file->given);
@@ -218,7 +218,7 @@ open_files(CtSinkPart *part, const char *path, GError **error)
         /* For as long as the file: `path` is the caller's. */
         file->path = ct_pipe_name(ct_params_string(file->given, "path"), TRUE);
         if (ct_sink_is_address(file->given))
-            return ct_sink_send_open(part, path, error);
+            return ct_sink_send_open(part, path, send, error);
         file->fd = ct_pipe_open(path, TRUE, error);
         return file->fd >= 0;
     }
@@ -298,7 +298,7 @@ ct_sink_part_open(const CtSinkWhich *which, GError **error)
     g_autofree char *name =
         which->is_one_of ? ct_sink_name(path, stream, file->stream.start, file->number, error)
                          : g_strdup(path);
-    if (!name || !open_files(part, name, error))
+    if (!name || !open_files(part, name, which->send, error))
         return NULL;
     if (!open_format(part, error))
         return NULL;
@@ -375,6 +375,8 @@ ct_sink_part_close(CtSinkPart *part, gboolean interrupted, GError **error)
     gboolean good =
         !error || !sink->end || (!file->is_pipe && sink->close) || sink->end(file, error);
     good = good && flush(part, error);
+    if (part->faults)
+        good = ct_faults_end(part->faults, good ? error : NULL) && good;
     count_samples(part);
     if (!good)
         cut_to_samples(part);
@@ -421,6 +423,7 @@ ct_sink_part_free(CtSinkPart *part)
     clear_self(file);
     if (file->is_pipe && file->fd >= 0)
         close(file->fd);
+    ct_faults_free(part->faults);
     ct_senders_free(part->senders);
     ct_sink_files_close(&part->files);
     ct_stream_clear(&file->stream);

@@ -4,7 +4,7 @@
 
 #include "cornerturn/kit/gaps.h"
 #include "cornerturn/kit/sink.h"
-#include "sender.h"
+#include "faults.h"
 #include "sidecar-write.h"
 #include "sink-files.h"
 
@@ -51,6 +51,8 @@ typedef struct CtSinkPart {
     gint64 whole_bytes, whole_samples; /* and the last one that is written */
     gint64 bytes;                      /* of the file, as PATH.json tells it */
     CtSenders *senders;                /* to an address; NULL: to a file or pipe */
+    CtFaults *faults;                  /* … by way of these */
+    CtSendCount count;                 /* where nobody asks for the account */
     gdouble pace;                      /* nanoseconds a sample; 0: none */
     gint64 begun;                      /* when sample 0 was due; 0: it was not yet */
     gboolean appends;                  /* something has been appended */
@@ -58,14 +60,16 @@ typedef struct CtSinkPart {
     gboolean interrupted;
 } CtSinkPart;
 
-/* Opens the address of the file that is begun (sink-send.c). */
-gboolean ct_sink_send_open(CtSinkPart *part, const char *path, GError **error);
+/* Opens the address of the file that is begun (sink-send.c). `send` may be NULL. */
+gboolean ct_sink_send_open(CtSinkPart *part, const char *path, const CtSinkSend *send,
+                           GError **error);
 
 /* Which file to open. */
 typedef struct {
     const CtSink *sink;
     const CtParams *given;
     const CtBinding *input;
+    const CtSinkSend *send; /* NULL: without faults and account */
     CtOrigin origin;
     gint64 number, first, expected;
     gboolean is_one_of;

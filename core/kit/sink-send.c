@@ -48,8 +48,9 @@ ct_sink_send_check(const CtSink *sink, const CtParams *given, const CtStream *st
 }
 
 gboolean
-ct_sink_send_open(CtSinkPart *part, const char *path, GError **error)
+ct_sink_send_open(CtSinkPart *part, const char *path, const CtSinkSend *send, GError **error)
 {
+    static const CtSend plain = {0};
     const CtParams *given = part->file.given;
     const gdouble rate = ct_stream_sample_rate(&part->file.stream);
     const gdouble speed = ct_params_real(given, "speed");
@@ -61,19 +62,22 @@ ct_sink_send_open(CtSinkPart *part, const char *path, GError **error)
         group = (CtSenderGroup){(gint)ct_params_int(given, "ttl"), ct_params_bool(given, "loop")};
     part->pace = speed > 0 ? 1e9 / rate / speed : 0;
     part->senders = ct_senders_new(&path, 1, &group, error);
+    if (part->senders)
+        part->faults = ct_faults_new(send ? &send->how : &plain, part->senders, 1,
+                                     send ? send->count : &part->count);
     return part->senders != NULL;
 }
 
-/* Waits until a sample is due. The first one is at once. */
-static gboolean
-wait_for(CtSinkPart *part, gint64 sample, GError **error)
+/* When a sample is due. The first one is at once, and so are all without a pace. */
+static gint64
+find_due(CtSinkPart *part, gint64 sample)
 {
     const gint64 after = (gint64)((gdouble)sample * part->pace);
     if (part->pace == 0)
-        return TRUE;
+        return 0;
     if (part->begun == 0)
         part->begun = ct_clock_now() - after;
-    return ct_senders_wait(part->senders, part->begun + after, NULL, NULL, error);
+    return part->begun + after;
 }
 
 gboolean
@@ -83,9 +87,11 @@ ct_sink_packet(CtSinkFile *file, gconstpointer bytes, gint64 n, gint64 sample, G
     if (!part->senders)
         return ct_sink_append(file, bytes, n, error);
     /* The datagrams that have been put are sent before the memory is used again. */
-    guint8 *at = wait_for(part, sample, error) ? ct_sink_room(file, n, error) : NULL;
+    guint8 *at = ct_sink_room(file, n, error);
     if (!at)
         return FALSE;
     memcpy(at, bytes, (gsize)n);
-    return ct_senders_put(part->senders, 0, &(CtOutgoing){.bytes = at, .n = (gsize)n}, error);
+    const CtOutgoing packet = {
+        .bytes = at, .n = (gsize)n, .offset = part->n_written + part->n_buffered - n};
+    return ct_faults_put(part->faults, 0, &packet, find_due(part, sample), error);
 }

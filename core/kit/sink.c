@@ -27,6 +27,7 @@ typedef struct {
     const CtBinding *inputs;
     guint n_inputs;
     CtBlock *cuts; /* [n_inputs] */
+    const CtSinkSend *send;
     CtOrigin origin;
     gint time_axis; /* in the layout of the first input; −1: none */
     Rotation rotation;
@@ -280,6 +281,7 @@ open_part(Sink *sink, gint64 number, GError **error)
         .sink = sink->sink,
         .given = sink->given,
         .input = &sink->inputs[0],
+        .send = sink->send,
         .origin = sink->origin,
         .number = number,
         .first = sink->position,
@@ -329,6 +331,7 @@ ct_sink_prepare(CtPrepare *prepare, gpointer *state, GError **error)
     self->sink = sink;
     self->given = prepare->nodes[0].params;
     self->origin = (CtOrigin){prepare->nodes[0].name, prepare->graph, prepare->settings};
+    self->send = prepare->send;
     self->inputs = prepare->inputs;
     self->n_inputs = prepare->n_inputs;
     self->cuts = g_new0(CtBlock, prepare->n_inputs);

@@ -5,7 +5,9 @@
 #include "plan/plan.h"
 #include "run/scheduler.h"
 
-#include <cornerturn/pipeline.h>
+#include <cornerturn/send.h>
+
+typedef struct CtSinkSends CtSinkSends;
 
 struct CtPipeline {
     char *path; /* path of the file; NULL: the graph is `text` */
@@ -28,8 +30,14 @@ struct CtPipeline {
     CtPlan *plan;
     CtScheduler *scheduler; /* NULL: not prepared yet */
     gboolean is_started;
-    guint8 **memory; /* [link] */
+    guint8 **memory;    /* [link] */
+    CtSinkSends *sends; /* of ct_pipeline_send(); NULL: none */
 };
+
+/* (send-graph.c) NULL is none. */
+void ct_sink_sends_free(CtSinkSends *sends);
+/* Checks the numbers of `how` (send.c). */
+gboolean ct_send_check(const CtSend *how, GError **error);
 
 /* The steps of a pipeline, in their order. Each takes those before it if necessary. */
 typedef enum {

@@ -95,6 +95,7 @@ ct_pipeline_free(CtPipeline *pipeline)
     g_hash_table_unref(pipeline->offers);
     g_ptr_array_unref(pipeline->overrides);
     g_free(pipeline->memory);
+    ct_sink_sends_free(pipeline->sends);
     g_free(pipeline->costs);
     g_free(pipeline->path);
     g_free(pipeline->text);

@@ -26,6 +26,8 @@ make_text(const Report *report)
     GString *text = g_string_new(NULL);
     for (guint i = 0; i < report->n_addresses; i++) {
         const CtSendCount *count = &report->counts[i];
+        if (count->sink)
+            g_string_append_printf(text, "%s to ", count->sink);
         g_string_append_printf(text,
                                "%s: read %" G_GUINT64_FORMAT ", lost %" G_GUINT64_FORMAT
                                ", duplicated %" G_GUINT64_FORMAT ", reordered %" G_GUINT64_FORMAT,
@@ -50,6 +52,8 @@ add_address(CtJson *json, const Report *report, guint i)
     const CtSendCount *count = &report->counts[i];
     ct_json_begin_object(json, NULL);
     ct_json_add_text(json, "address", report->how->addresses[i]);
+    if (count->sink)
+        ct_json_add_text(json, "sink", count->sink);
     ct_json_add_unsigned(json, "read", count->read);
     ct_json_add_unsigned(json, "sent", count->sent);
     ct_json_add_unsigned(json, "lost", count->lost);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sending captures of packets, and streams of graphs, to the network. */
+/* Sending captures of packets to the network. */
 #include "graph/graph.h"
 #include "kit/capture.h"
 #include "kit/faults.h"
@@ -194,8 +194,8 @@ send_all(Sending *self, const CtSend *how, GError **error)
     return TRUE;
 }
 
-static gboolean
-check(const CtSend *how, GError **error)
+gboolean
+ct_send_check(const CtSend *how, GError **error)
 {
     const struct {
         const char *name;
@@ -225,7 +225,7 @@ ct_send(const CtSend *how, CtSendCount *counts, GError **error)
 {
     g_auto(Sending) self = {0};
     self.n_addresses = g_strv_length((char **)how->addresses);
-    if (!check(how, error) || !ct_senders_check(how->addresses, error) ||
+    if (!ct_send_check(how, error) || !ct_senders_check(how->addresses, error) ||
         !open_capture(&self, how, error))
         return FALSE;
     const guint n_files = ct_capture_n_files(self.capture);

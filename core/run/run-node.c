@@ -281,6 +281,9 @@ ct_run_node_prepare(CtRunNode *node, CtDevice *device, gsize *scratch, gsize *up
         .settings = node->config ? (const char *const *)node->config->overrides : NULL,
         .device = device,
         .n_items = usual_items(node->n_workers),
+        .send = node->options->sends
+                    ? g_hash_table_lookup(node->options->sends, plan->nodes[0].name)
+                    : NULL,
     };
     CtPrepare prepare = fresh;
     GError *cause = NULL;

@@ -19,6 +19,7 @@ typedef struct {
     gboolean rereads;        /* read the files of nodes again that the graph says */
     gboolean processor_time; /* measure nodes on the host in processor time, without the time that
                                 other processes take */
+    GHashTable *sends;       /* node → CtSinkSend of <kit/faults.h>; NULL: none */
 } CtRunOptions;
 
 /* The statistics of a node so far. */

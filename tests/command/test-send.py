@@ -83,7 +83,7 @@ class Send(graphs.GraphTest):
         return [json.loads(line)
                 for line in (self.folder / "lines").read_text().splitlines()]
 
-    def check_account(self, address, packets, datagrams):
+    def check_account(self, address, packets, datagrams, size=PACKET):
         """The log, its lines, and what was received agree."""
         count = next(one for one in self.log()["addresses"] if one["address"] == address)
         lines = [line for line in self.lines()
@@ -102,7 +102,7 @@ class Send(graphs.GraphTest):
         self.assertEqual(sorted(line["packet"] for line in lines if line["fate"] != "duplicate"),
                          list(range(len(packets))))
         for line in lines:
-            self.assertEqual((line["offset"], line["bytes"]), (line["packet"] * PACKET, PACKET))
+            self.assertEqual((line["offset"], line["bytes"]), (line["packet"] * size, size))
         return count
 
     def test_clean(self):
@@ -229,7 +229,7 @@ class Send(graphs.GraphTest):
         self.addCleanup(run.wait)
         self.addCleanup(run.kill)
         end = time.monotonic() + PATIENCE
-        while f":{port:04X}" not in pathlib.Path("/proc/net/udp").read_text():
+        while not self.is_bound(port):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.001)
         log = self.send("capture", "--to", address, "--speed", "0.5", "--loss", "0.05", "--duplicate", "0.05",
@@ -269,10 +269,164 @@ class Send(graphs.GraphTest):
                 return int(words[4].split(":")[1], 16), int(words[-1])
         return 0, 0
 
-    def graph(self):
-        recordings.put(self.folder, "i8", [("time", 4000), ("pol", 2)], frequency=1e8)
-        return {"in": {"stage": "file.source", "path": "in.npy", "layout": "i8[time pol]"},
+    def graph(self, n=4000, n_subbands=1):
+        recordings.put(self.folder, "i8", [("time", n), ("subband", n_subbands), ("pol", 2)], frequency=1e8)
+        return {"in": {"stage": "file.source", "path": "in.npy", "layout": "i8[time subband pol]"},
                 "out": {"stage": "file.sink", "from": "in", "path": "out.vdif", "frame_samples": 200}}
+
+    def graph_of_two(self, n=4000, n_subbands=1):
+        """Two sinks of other frames, and their bytes."""
+        graph = self.graph(n, n_subbands)
+        graph["too"] = {**graph["out"], "path": "too.vdif", "frame_samples": 400, "station": 9}
+        self.write(graph, "g.yaml")
+        self.run_graph(graph)
+        return {name: [data[i:i + size] for i in range(0, len(data), size)] for name, size in
+                (("out", 32 + 200 * n_subbands), ("too", 32 + 400 * n_subbands)) for data in [(self.folder / f"{name}.vdif").read_bytes()]}
+
+    def send_graph(self, *arguments, status=0):
+        process = self.launch("g.yaml", *arguments, "--log", "log.json", "--log-packets", "lines", stage=None)
+        output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, errors if not status else ""), (status, ""))
+        return output
+
+    def test_graph_faults(self):
+        """Each fault alone, and all, of two sinks with an address each; the same seed loses the same."""
+        frames = self.graph_of_two()
+        self.assertEqual([len(frames[name]) for name in ("out", "too")], [40, 20])
+        losses = []
+        for faults, name, least in (([], None, 0), (["--loss", "0.3"], "lost", 10),
+                                    (["--duplicate", "0.3"], "duplicated", 10),
+                                    (["--reorder", "0.3", "--reorder-by", "20", "--rate", "max"], "reordered", 10),
+                                    (["--jitter", "20 ms", "--speed", "0.01"], "reordered", 10),
+                                    (["--loss", "0.3", "--duplicate", "0.1", "--reorder", "0.1",
+                                      "--jitter", "2 ms"], "lost", 10), (["--loss", "1"], "lost", 59)):
+            with self.subTest(faults):
+                bound = [self.bind() for _ in range(2)]
+                output = self.send_graph("--to", bound[0][1], "--to", bound[1][1], "--seed", "7", *faults)
+                counts = [self.check_account(address, frames[sink], self.received(one), len(frames[sink][0]))
+                          for sink, (one, address) in zip(("out", "too"), bound)]
+                self.assertEqual([count["sink"] for count in counts], ["out", "too"])
+                self.assertEqual((self.log()["state"], self.log()["files"], self.log()["seed"]),
+                                 ("complete", ["g.yaml"], 7))
+                if name:
+                    self.assertGreater(sum(count[name] for count in counts), least)
+                for other in {"lost", "duplicated", "reordered"} - {name} if len(faults) <= 2 else ():
+                    self.assertEqual([count[other] for count in counts], [0, 0])
+                for sink, (_, address), count in zip(("out", "too"), bound, counts):
+                    self.assertIn(f"{sink} to {address}: read {count['read']}, lost {count['lost']}, ", output)
+                self.assertIn("\nseed 7\n", output)
+                losses.append(sorted((line["address"], line["packet"]) for line in self.lines() if line["fate"] == "lost"))
+        self.assertEqual(losses[1], losses[-2])
+        self.assertNotEqual([packet for sink, packet in losses[1] if sink == 0 and packet < 20],
+                            [packet for sink, packet in losses[1] if sink == 1])
+
+    def test_graph_one_address(self):
+        """Two sinks to one address have accounts of their own, which together are what comes."""
+        frames = self.graph_of_two()
+        one, address = self.bind()
+        self.send_graph("--to", address, "--loss", "0.2", "--duplicate", "0.2", "--seed", "5")
+        datagrams, lines = self.received(one), self.lines()
+        for number, sink in enumerate(("out", "too")):
+            count = self.log()["addresses"][number]
+            mine = [line for line in lines if line["address"] == number]
+            sent = [frames[sink][line["packet"]] for line in mine if line["fate"] != "lost"]
+            self.assertEqual(sent, [data for data in datagrams if len(data) == len(frames[sink][0])])
+            self.assertEqual((count["sink"], count["read"], count["sent"]), (sink, len(frames[sink]), len(sent)))
+            self.assertEqual(count["sent"], count["read"] - count["lost"] + count["duplicated"])
+        self.assertEqual(sum(count["sent"] for count in self.log()["addresses"]), len(datagrams))
+
+    def test_graph_interrupt(self):
+        """What was delayed is sent at once, and the log is complete."""
+        frames = self.graph_of_two(100000, 64)  # more than what waits between the nodes
+        bound = [self.bind() for _ in range(2)]
+        process = self.launch("g.yaml", "--to", bound[0][1], "--to", bound[1][1], "--speed", "1e-4", "--set",
+                              "in.block={time: 200}", "--reorder", "0.5", "--log", "log.json", "--log-packets", "lines",
+                              stage=None)
+        end = time.monotonic() + PATIENCE
+        datagrams = [[], []]
+        while min(map(len, datagrams)) < 1 and time.monotonic() < end:
+            for i, (one, _) in enumerate(bound):
+                datagrams[i] += self.received(one)
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        while process.poll() is None and time.monotonic() < end:
+            for i, (one, _) in enumerate(bound):
+                datagrams[i] += self.received(one)
+        _, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 130, errors)
+        if any(self.waiting(one.getsockname()[1])[1] for one, _ in bound):
+            self.skipTest("the kernel has dropped some")
+        log = self.log()
+        self.assertEqual(log["state"], "interrupted")
+        self.assertTrue(log["error"].startswith("interrupted by SIGINT"), log["error"])
+        for i, (sink, (one, address)) in enumerate(zip(("out", "too"), bound)):
+            datagrams[i] += self.received(one)
+            n = log["addresses"][i]["read"]
+            whole = frames[sink][:n]
+            # A last frame that the interrupt has cut is invalid.
+            for data in datagrams[i]:
+                if data not in whole:
+                    whole[-1] = data
+            self.check_account(address, whole, datagrams[i], len(whole[0]))
+
+    def test_graph_received(self):
+        """A receiving graph counts what the log says: received = used + late + duplicate + stray."""
+        n, n_stations, n_packets = 1500, 3, 2  # heaps, and packets of one
+        recordings.put(self.folder, "ci8", [("time", 16 * n), ("channel", 8), ("station", n_stations), ("pol", 2)],
+                       {"ticks_per_second": [1000000, 1]}, observation=None)
+        heaps = {"payload": ["channel", "time 16", "pol 2"]}
+        self.write({"in": {"stage": "file.source", "path": "in.npy", "layout": "ci8[time channel station pol]"},
+                    "other": {"stage": "select", "from": "in", "station": [0]},
+                    "out": {"stage": "spead.sink", "from": "in", "path": "out.spead", "packet_bytes": 256, **heaps},
+                    "alien": {"stage": "spead.sink", "from": "other", "path": "alien.spead", "packet_bytes": 256,
+                              "stations": [40], **heaps}}, "g.yaml")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        run = self.start({
+            "array": {"stage": "spead.source", "paths": [f"udp://127.0.0.1:{port}"], "sample_rate": "1 MHz",
+                      "ticks_per_sample": 1, "window": "1 ms", "stations": ["0..2"], "channels": ["0..7"], **heaps},
+            "out": {"stage": "file.sink", "from": "array", "path": "back.npy", "layout": "[time channel station pol]"}})
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        end = time.monotonic() + PATIENCE
+        while not self.is_bound(port):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.001)
+        self.send_graph("--to", f"udp://127.0.0.1:{port}", "--speed", "0.02", "--loss", "0.05", "--duplicate", "0.05",
+                        "--reorder", "0.05", "--seed", "3")
+        while self.waiting(port)[0]:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.001)
+        self.assertEqual(self.waiting(port)[1], 0, "the kernel has dropped some")
+        run.send_signal(signal.SIGINT)
+        output, errors = run.communicate(timeout=PATIENCE)
+        self.assertEqual(run.returncode, 130, errors)
+        counts = next(node for node in json.loads(output)["nodes"] if node["name"] == "array")["counters"]
+        self.assertEqual(counts["received"], sum(counts[name] for name in ("used", "late", "duplicate", "stray")))
+        lines = self.lines()
+        mine = [line for line in lines if line["address"] == 0]
+        array = np.load(self.folder / "back.npy")
+        n_each = n_stations * n_packets
+        first = min(line["packet"] // n_each for line in mine if line["fate"] != "lost")
+        last = first - -len(array) // 16
+        self.assertGreater(last, n - 100)
+        fates = [line["fate"] for line in mine if line["packet"] // n_each < last]
+        self.assertEqual((counts["missing"], counts["late"]), (fates.count("lost") - n_each * first, 0))
+        self.assertEqual(counts["used"], fates.count("sent"))
+        self.assertGreaterEqual(counts["duplicate"], fates.count("duplicate"))
+        self.assertLessEqual(counts["duplicate"], self.log()["addresses"][0]["duplicated"])
+        self.assertEqual(counts["stray"], self.log()["addresses"][1]["sent"])
+        wanted = np.load(self.folder / "in.npy")
+        for line in mine:
+            if line["fate"] == "lost":
+                heap, rest = divmod(line["packet"], n_each)
+                station, packet = divmod(rest, n_packets)
+                wanted[16 * heap:16 * heap + 16, 4 * packet:4 * packet + 4, station] = 0
+        np.testing.assert_array_equal(array, wanted[16 * first:][:len(array)])
+
+    def is_bound(self, port):
+        return f":{port:04X} " in pathlib.Path("/proc/net/udp").read_text()
 
     def test_graph_and_vdif(self):
         """The sinks of a graph send what they would write; a file of it is known by its name."""
@@ -327,13 +481,20 @@ class Send(graphs.GraphTest):
                                ("fir", "--stage wants a source of packets, as lofar.source, but is given 'fir'"),
                                ("lofar.sauce", "there is no stage 'lofar.sauce'; did you mean 'lofar.source'?")):
             self.assertIn(message, self.send("capture", *to, status=1, stage=stage))
-        for option in (["--stage", "lofar.source"], ["--rate", "5"], ["--repeat", "2"], ["--loss", "0.1"],
-                       ["--duplicate", "0"], ["--reorder", "0"], ["--jitter", "1 s"], ["--seed", "1"],
-                       ["--log", "x"], ["--log-packets", "x"]):
+        for option in ["--stage", "lofar.source"], ["--rate", "5"], ["--repeat", "2"]:
             process = self.launch("g.yaml", *to, *option, stage=None)
             _, errors = process.communicate(timeout=PATIENCE)
             self.assertEqual(process.returncode, 2)
             self.assertIn(f"{option[0]} wants a file of packets, but is given the graph g.yaml", errors)
+        for option, message in ((["--log", "no/log"], "no/log: can't be opened: No such file or directory"),
+                                (["--log-packets", "no/lines"], "no/lines: can't be opened: No such file or directory"),
+                                (["--set", "out.frame_samples=7"], "parameter 'frame_samples': ")):
+            process = self.launch("g.yaml", *to, "--stats", "none", "--log", "log.json", *option, stage=None)
+            _, errors = process.communicate(timeout=PATIENCE)
+            self.assertEqual((process.returncode, len(errors.splitlines())), (1, 1))
+            self.assertIn(message, errors)
+        self.assertEqual((self.log()["state"], self.log()["error"], self.log()["addresses"][0]["read"]),
+                         ("failed", errors.strip(), 0))
         for name, graph, addresses, message in (
                 ("a.yaml", self.graph(), to + to, "a.yaml: wants one address, or one for each of 1 sinks that can send, but is given 2"),
                 ("b.yaml", {**self.graph(), "out": {"stage": "discard", "from": "in"}}, to,

@@ -282,7 +282,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         g_set_error_literal(error, CT_ERROR, CT_ERROR_DATA, "got no further");
         return FALSE;
     }
-    prepare->reserved[3] = does(parameters, "prepare: newer member");
+    prepare->reserved[2] = does(parameters, "prepare: newer member");
     *state = g_memdup2(&parameters, sizeof parameters);
     return !break_word(parameters, "prepare", &good, error) || good;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends captures of packets to the network, in the time of their stamps or by a rate of packets,
- * with faults if they are wanted: for tests of what receives them. */
+/* Sends captures of packets, or what the sinks of a graph make, to the network, in the time of
+ * their stamps or by a rate of packets, with faults if they are wanted: for tests of what receives
+ * them. */
 #pragma once
 
 #include <cornerturn/error.h>
@@ -8,9 +9,9 @@
 
 G_BEGIN_DECLS
 
-/* The account of one address: sent = read − lost + duplicated − unsent. */
+/* The account of one address, or of one sink: sent = read − lost + duplicated − unsent. */
 typedef struct {
-    guint64 read;       /* of the files */
+    guint64 read;       /* of the files, or from the sink */
     guint64 sent;       /* datagrams */
     guint64 lost;       /* left out by chance */
     guint64 duplicated; /* sent twice */
@@ -18,7 +19,8 @@ typedef struct {
     guint64 unsent;     /* datagrams that a failure has left unsent */
     guint64 bytes;      /* of the datagrams that were sent */
     gdouble seconds;    /* from the first to the last one */
-    guint64 reserved[4];
+    const char *sink;   /* the name of the sink, the pipeline's; NULL: packets of files */
+    guint64 reserved[3];
 } CtSendCount;
 
 typedef enum {
@@ -29,10 +31,10 @@ typedef enum {
 
 /* A datagram that was sent, or a packet that is lost. */
 typedef struct {
-    guint address;  /* its number */
-    guint64 packet; /* of those read for the address, from 0 on */
-    guint file;     /* its number */
-    gint64 offset;  /* of the packet in the file */
+    guint address;  /* its number, or that of the sink */
+    guint64 packet; /* of those read for the address, or from the sink, from 0 on */
+    guint file;     /* its number; of a sink: 0 */
+    gint64 offset;  /* of the packet in the file, or in all bytes from the sink */
     gsize bytes;
     CtSendFate fate;
 } CtSendPacket;
@@ -76,10 +78,15 @@ CT_EXPORT gboolean ct_send(const CtSend *how, CtSendCount *counts, GError **erro
 CT_EXPORT char *ct_send_describe(const CtSend *how, const CtSendCount *counts, const char *format,
                                  const char *state, const char *error);
 
-/* Has the sinks of a pipeline that can send write to addresses: one, or one for each of them, in
- * the order of the graph. `speed` as the parameter of these stages; 0: as fast as the graph.
- * Before the check. */
-CT_EXPORT gboolean ct_pipeline_send_to(CtPipeline *pipeline, const char *const *addresses,
-                                       gdouble speed, gint ttl, gboolean loops, GError **error);
+/* Has the sinks of a pipeline that can send write to the addresses: one, or one for each of them,
+ * in the order of the graph; in the time of the stream, or, with an infinite rate, as fast as the
+ * graph runs. `files`, `stage`, `settings` and `n_passes` do not matter. The functions are called
+ * on the sinks' threads, one at a time, until the pipeline is freed. Before the check. */
+CT_EXPORT gboolean ct_pipeline_send(CtPipeline *pipeline, const CtSend *how, GError **error);
+/* The accounts of these sinks, in this order, when the run has ended; the pipeline's. Sets `n`. */
+CT_EXPORT const CtSendCount *ct_pipeline_sent(const CtPipeline *pipeline, guint *n);
+/* Describes them as ct_send_describe() does. */
+CT_EXPORT char *ct_pipeline_describe_sent(const CtPipeline *pipeline, const char *format,
+                                          const char *state, const char *error);
 
 G_END_DECLS

@@ -352,7 +352,9 @@ typedef struct {
                              store them; NULL: nothing */
     CtPrologue *prologue; /* with CT_VARIANT_PROLOGUE: what they do with elements when they load
                              them; NULL: nothing */
-    guint64 reserved[4];  /* 0 */
+    gconstpointer send;   /* the core's, for sinks of <cornerturn/kit/sink.h>: faults and account of
+                             what is sent; NULL: none */
+    guint64 reserved[3];  /* 0 */
 } CtPrepare;
 
 /* An input as advance sees it: the samples that have arrived and are not consumed yet. */
