@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory into which packets are received. A page is slow when it is first touched, and packets do
- * not wait: so all pages are touched before. */
+/* The memory into which packets are received. A page is slow when it is first touched, and packets
+ * do not wait: so all pages are touched before. */
 #pragma once
 
 #include <glib.h>

@@ -134,7 +134,8 @@ static int
 receive_all(char **words)
 {
     const struct sockaddr_in at = local(words[0]);
-    const gsize packet_bytes = strtoul(words[1], NULL, 10), header_bytes = strtoul(words[2], NULL, 10);
+    const gsize packet_bytes = strtoul(words[1], NULL, 10),
+                header_bytes = strtoul(words[2], NULL, 10);
     const gsize payload_bytes = packet_bytes - header_bytes;
     const int fd = open_socket();
     if (bind(fd, (const struct sockaddr *)&at, sizeof at) != 0)
@@ -172,7 +173,8 @@ main(int n, char **words)
         return send_capture(words + 2);
     if (n == 5 && g_str_equal(words[1], "loop"))
         return receive_all(words + 2);
-    g_printerr("usage: network-peer send CAPTURE PACKET_BYTES PORT RATE SECONDS [OFFSET:BYTES:STEP]…\n"
-               "       network-peer loop PORT PACKET_BYTES HEADER_BYTES\n");
+    g_printerr(
+        "usage: network-peer send CAPTURE PACKET_BYTES PORT RATE SECONDS [OFFSET:BYTES:STEP]…\n"
+        "       network-peer loop PORT PACKET_BYTES HEADER_BYTES\n");
     return 2;
 }
