@@ -81,7 +81,7 @@ CALLS = {
                       "threads with [0-9]+ bytes of shared memory|"
                       "launching [0-9]+ kernels, copies and fills",
     "cuGraphLaunch": "launching [0-9]+ kernels, copies and fills",
-    "launch": "[a-z0-9 ]+|launching kernel .*",
+    "launch": "[a-z0-9, ]+|launching kernel .*",
     "lost": ".+",
 }
 # The failure of these calls only costs time.
