@@ -37,7 +37,9 @@ print_help(void)
     g_print("Usage:\n  cornerturn COMMAND [OPTION…] [ARGUMENT…]\n\nCommands:\n");
     for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
         g_autofree char *call = g_strdup_printf("%s %s", commands[i]->name, commands[i]->arguments);
-        g_print("  %-22s %s\n", call, commands[i]->summary);
+        /* printf pads to bytes, and … has three. */
+        const int padding = 22 - (int)g_utf8_strlen(call, -1);
+        g_print("  %s%*s %s\n", call, MAX(padding, 0), "", commands[i]->summary);
     }
     g_print("\nOptions:\n"
             "  -h, --help             Show this, or with a command its options\n"

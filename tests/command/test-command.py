@@ -66,6 +66,11 @@ class Command(unittest.TestCase):
         for command in commands():
             self.assertIn(f"cornerturn-{command} (1)", text)
 
+    def test_summaries_are_in_a_column(self):
+        listed = run("--help").stdout.split("Commands:")[1].split("Options:")[0].strip("\n")
+        for line in listed.splitlines():
+            self.assertRegex(line[24:], r"^ [A-Z][a-z]+,? ", line)
+
     def test_help_goes_to_stdout(self):
         for arguments in [["--help"], ["-h"], ["check", "--help"], ["inspect", "-h"]]:
             result = run(*arguments)
