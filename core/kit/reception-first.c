@@ -111,6 +111,22 @@ receive_first(CtReception *reception, guint address, guint8 *memory, gint64 most
     return n >= 0;
 }
 
+/* What has come from an address, by which its user finds what is wrong with it. */
+static char *
+describe_wait(const CtReception *reception, guint address)
+{
+    if (reception->addresses[address].packet_bytes > 0)
+        return g_strdup("more packets of its stream are wanted");
+    for (guint i = reception->datagrams->len; i-- > 0;) {
+        const CtFirstDatagram *one = &g_array_index(reception->datagrams, CtFirstDatagram, i);
+        if (one->address == address)
+            return g_strdup_printf("it wants two packets of one stream, but the last datagram that "
+                                   "came, of %" G_GSIZE_FORMAT " bytes, is not the second",
+                                   one->n);
+    }
+    return g_strdup("no datagram came");
+}
+
 /* The wait of a signal names the first address from which nothing has come. */
 static gboolean
 fail_interrupted(const CtReception *reception, GError **error)
@@ -118,9 +134,10 @@ fail_interrupted(const CtReception *reception, GError **error)
     guint address = 0;
     while (address + 1 < reception->n_addresses && reception->addresses[address].packet_bytes > 0)
         address++;
+    g_autofree char *what = describe_wait(reception, address);
     g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
-                "%s: interrupted while it waited for the first packets",
-                reception->addresses[address].receiver->path);
+                "%s: interrupted while it waited for the first packets: %s",
+                reception->addresses[address].receiver->path, what);
     return FALSE;
 }
 

@@ -211,10 +211,10 @@ class Lanes(network.Network):
 
     def test_interrupt(self):
         """A signal ends the wait for an address, and for packets that say enough."""
-        for n_ports in 1, 2:
+        for n_ports, what in (1, "more packets of its stream are wanted"), (2, "no datagram came"):
             process, paths = self.launch_and_send(Log(self.random, 2, 60), n_ports)
             process.send_signal(signal.SIGINT)
-            self.assertIn(f"{paths[-1]}: interrupted while it waited for the first packets",
+            self.assertIn(f"{paths[-1]}: interrupted while it waited for the first packets: {what}",
                           self.end(process, 130))
 
 

@@ -390,8 +390,18 @@ class Ends(Station):
         log = Log(self.random, ports[:1], 3, False)
         self.send(process, ports, log.events)
         process.send_signal(signal.SIGINT)
-        self.assertIn(f"udp://127.0.0.1:{ports[1]}: interrupted while it waited for the first packets",
-                      self.end(process, 130))
+        self.assertIn(f"udp://127.0.0.1:{ports[1]}: interrupted while it waited for the first packets: "
+                      "no datagram came", self.end(process, 130))
+
+    def test_interrupt_before_the_stream(self):
+        """What comes, but is no packet, is told with its length."""
+        port = free_port()
+        process = self.launch(self.stages([f"udp://127.0.0.1:{port}"]))
+        self.wait_bound(process, [port])
+        self.send(process, [port], [(0, port, bytes(99)), (0, port, bytes(77))])
+        process.send_signal(signal.SIGINT)
+        self.assertIn("waited for the first packets: it wants two packets of one stream, but the last "
+                      "datagram that came, of 77 bytes, is not the second", self.end(process, 130))
 
     def test_interrupt_at_any_time(self):
         """A signal ends a run that has no packets, whether it waits already or not yet."""
