@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* recvmmsg, ip_mreqn */
 #include "receiver-udp.h"
 
+#include "cornerturn/error.h"
 #include "cornerturn/packets.h"
 
 #include <errno.h>
@@ -61,6 +62,18 @@ widen(int fd)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
+static gboolean
+fail_to_bind(const char *path, GError **error)
+{
+    const int saved = errno;
+    const char *remark = saved == EADDRINUSE      ? "; another program receives there"
+                         : saved == EADDRNOTAVAIL ? "; no interface of this machine has it"
+                                                  : "";
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: can't be received from: %s%s", path,
+                g_strerror(saved), remark);
+    return FALSE;
+}
+
 /* A group is joined before: a socket that has its port misses nothing of what is sent to it. */
 static gboolean
 bind_socket(int fd, const CtAddress *address, const char *path, GError **error)
@@ -71,7 +84,7 @@ bind_socket(int fd, const CtAddress *address, const char *path, GError **error)
         share(fd, address);
     widen(fd);
     return (!address->is_group || join(fd, address, path, error)) &&
-           (bind(fd, to, length) == 0 || ct_file_error(error, path, "can't be received from"));
+           (bind(fd, to, length) == 0 || fail_to_bind(path, error));
 }
 
 static void

@@ -501,7 +501,8 @@ class Ends(Station):
             used = f"udp://127.0.0.1:{other.getsockname()[1]}"
             (self.folder / "file").write_bytes(b"")
             for paths, source, message in (
-                    ([used], {}, f"{used}: can't be received from: Address already in use"),
+                    ([used], {}, f"{used}: can't be received from: Address already in use; "
+                                 "another program receives there"),
                     (["udp://127.0.0.1"], {},
                      "udp://127.0.0.1: wants udp://ADDRESS:PORT, but is given 'udp://127.0.0.1'"),
                     (["udp://:5000"], {},
@@ -516,7 +517,8 @@ class Ends(Station):
                      "wants an interface only for a group of multicast, but is given 'lo'"),
                     (["udp://239.1.2.3:5000@none0"], {},
                      "wants the name of an interface of this machine, but is given 'none0'"),
-                    (["udp://8.8.8.8:5000"], {}, "udp://8.8.8.8:5000: can't be received from: "),
+                    (["udp://8.8.8.8:5000"], {}, "udp://8.8.8.8:5000: can't be received from: Cannot "
+                     "assign requested address; no interface of this machine has it"),
                     (["udp://127.0.0.1:5000"], {"core": 1023}, "parameter 'core': wants a core on which "
                      "this process may run, but is given 1023"),
                     (["file", used], {}, "parameter 'paths': wants addresses of the network alone, "
