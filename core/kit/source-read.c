@@ -21,7 +21,7 @@ typedef struct {
     gint64 end;      /* that of the stream as it was described; a file may grow meanwhile */
     gint64 start, ticks_per_sample;
     CtReceivedCounts counted;    /* what the node's counters have */
-    gboolean warned;             /* of received packets that are not used */
+    gboolean warned;             /* of packets that are not used */
     CtSourceAccounts *accounts;  /* of received packets; NULL: there are files */
     guint *first_lane;           /* [n_lanes] the first of `plain` of each lane of packets */
     gint64 n_stream_lanes;       /* of the stream, which may be more than those of `plain` */
@@ -205,6 +205,21 @@ warn_of_unused(Reader *reader, guint64 n_unused, guint address)
                    MOST_UNUSED, reader->recording->files[address].path);
 }
 
+/* Warns once of files of which most packets are mistimed: their counters are not what the graph
+ * takes them for. */
+static void
+warn_of_mistimed(Reader *reader, const guint64 *counts)
+{
+    const guint64 n = counts[CT_PACKETS_MISTIMED];
+    if (reader->warned || n < MOST_UNUSED || n <= counts[CT_PACKETS_READ] / 2)
+        return;
+    reader->warned = TRUE;
+    ct_params_warn(reader->given, reader->recording->source->files,
+                   "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " packets are mistimed: their "
+                   "times are farther than 'max_gap' from the others', or contradict their order",
+                   n, counts[CT_PACKETS_READ]);
+}
+
 /* Loads the packets of up to *n samples that are received, and sets *n to their number. */
 static gboolean
 load_received(Reader *reader, gint64 *n, GError **error)
@@ -237,6 +252,7 @@ load(Reader *reader, gint64 *n, CtAdvance *advance, gboolean *ended, CtReceivedC
     if (ct_source_ahead(reader->recording) && !load_ahead(reader, n, ended, error))
         return FALSE;
     memcpy(counts->n, packets->counts, sizeof packets->counts);
+    warn_of_mistimed(reader, packets->counts);
     return TRUE;
 }
 

@@ -246,6 +246,18 @@ class Damage(Packets):
             self.assertEqual(counts, {"packets": 75, "reordered": 1, "missing": 1, "duplicate": 1,
                                       "flagged": 1, "stray": 2, "mistimed": 1, "corrupt": 1})
 
+    def test_mistimed(self):
+        """A counter that is read in the wrong order of bytes: most packets are mistimed."""
+        _, packets = self.make(500)
+        (self.folder / "x.pk").write_bytes(b"".join(packets))
+        statistics = self.run_graph({
+            "sky": {**PLAIN, "counter": "u40 little at 5"}, "out": {"stage": "discard", "from": "sky"}})
+        n = statistics["nodes"][0]["counters"]["mistimed"]
+        self.assertGreater(n, 1500)
+        warning, = statistics["warnings"]
+        self.assertEqual(warning["node"], "sky")
+        self.assertIn(f"parameter 'paths': {n} of 3000 packets are mistimed: ", warning["message"])
+
     def test_truncated(self):
         samples, packets = self.make(6)
         packets[6 * 3] = packets[6 * 3][:50]
