@@ -155,6 +155,7 @@ enum {
     F(device_count, cuDeviceGetCount, (int *count))                                                \
     F(device_get, cuDeviceGet, (CtCuDevice * device, int index))                                   \
     F(device_name, cuDeviceGetName, (char *name, int length, CtCuDevice device))                   \
+    F(device_bus_id, cuDeviceGetPCIBusId, (char *id, int length, CtCuDevice device))               \
     F(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, CtCuDevice device))      \
     F(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, CtCuDevice device))                     \
     F(context_retain, cuDevicePrimaryCtxRetain, (CtCuContext * context, CtCuDevice device))        \

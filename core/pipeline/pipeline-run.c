@@ -30,6 +30,7 @@ ct_pipeline_prepare(CtPipeline *pipeline, GError **error)
         return FALSE;
     pipeline->run_options.warned = pipeline->warnings;
     pipeline->run_options.rereads = TRUE;
+    pipeline->run_options.counts_energy = TRUE;
     pipeline->scheduler = g_hash_table_size(pipeline->offers) > 0
                               ? schedule_with_memory(pipeline, error)
                               : ct_scheduler_new_that_fits(

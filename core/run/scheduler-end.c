@@ -224,6 +224,8 @@ conclude(CtScheduler *scheduler)
     if (scheduler->unfinished > 0)
         return;
     scheduler->finished = ct_scheduler_now();
+    if (scheduler->energy)
+        ct_energy_end(scheduler->energy);
     scheduler->stop = TRUE;
     ct_scheduler_wake_all(scheduler);
 }

@@ -83,6 +83,7 @@ struct CtScheduler {
     gsize scratch_bytes; /* of each runner */
     CtRunner **own; /* [node] thread of a node that waits or of its device; NULL: the workers */
     CtReread *reread;
+    CtEnergyMeter *energy;  /* NULL: it is not counted, or the run has not started */
     CtRunDevices *devices;  /* NULL: the plan has none */
     CtWatcher *watchers;    /* [queue] */
     CtEndpoint **endpoints; /* [node] NULL: it is not fed or taken by the program, or on the host */

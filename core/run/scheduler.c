@@ -254,6 +254,18 @@ start_runner(CtScheduler *scheduler, CtRunner *runner, GError **error)
     return FALSE;
 }
 
+static void
+begin_energy(CtScheduler *scheduler)
+{
+    const CtRunDevices *devices = scheduler->devices;
+    const guint n = devices ? devices->n_devices : 0;
+    g_autofree gboolean *uses = g_new0(gboolean, n);
+    for (guint i = 0; i < n; i++)
+        uses[i] = devices->devices[i] != NULL;
+    if (scheduler->options.counts_energy)
+        scheduler->energy = ct_energy_begin(uses, n);
+}
+
 gboolean
 ct_scheduler_start(CtScheduler *scheduler, GError **error)
 {
@@ -263,6 +275,7 @@ ct_scheduler_start(CtScheduler *scheduler, GError **error)
     scheduler->running = ct_scheduler_now();
     scheduler->stop = scheduler->unfinished == 0;
     scheduler->rests = scheduler->options.steps;
+    begin_energy(scheduler);
     gboolean good = TRUE;
     for (guint r = 0; r < scheduler->n_runners && good; r++)
         good = start_runner(scheduler, &scheduler->runners[r], &cause);
@@ -480,6 +493,16 @@ ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup)
     pthread_mutex_unlock(&scheduler->lock);
 }
 
+void
+ct_scheduler_energy(CtScheduler *scheduler, gint place, CtEnergy *energy)
+{
+    *energy = (CtEnergy){.missing = "it is not counted"};
+    if (scheduler->energy && place == CT_HOST)
+        ct_energy_of_processor(scheduler->energy, energy);
+    else if (scheduler->energy)
+        ct_energy_of_device(scheduler->energy, (guint)place, energy);
+}
+
 gdouble
 ct_scheduler_stream_seconds(CtScheduler *scheduler)
 {
@@ -515,6 +538,7 @@ ct_scheduler_free(CtScheduler *scheduler)
         g_ptr_array_unref(runner->joint);
     }
     ct_reread_free(scheduler->reread);
+    ct_energy_free(scheduler->energy);
     ct_scheduler_clear_devices(scheduler);
     for (guint i = 0; i < scheduler->n_nodes; i++)
         ct_run_node_clear(&scheduler->nodes[i]);

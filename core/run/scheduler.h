@@ -2,6 +2,7 @@
 /* The scheduler: fires the nodes of a plan on pinned workers until the sources end. */
 #pragma once
 
+#include "energy.h"
 #include "plan/plan.h"
 
 #include <cornerturn/pipeline.h>
@@ -19,6 +20,7 @@ typedef struct {
     gboolean rereads;        /* read the files of nodes again that the graph says */
     gboolean processor_time; /* measure nodes on the host in processor time, without the time that
                                 other processes take */
+    gboolean counts_energy;  /* of the processor and the devices */
     GHashTable *sends;       /* node → CtSinkSend of <kit/faults.h>; NULL: none */
 } CtRunOptions;
 
@@ -108,6 +110,8 @@ CtAccount *ct_scheduler_accounts(CtScheduler *scheduler, guint i, guint *n);
  * CtChangeStats, for g_array_unref. Sets the number of earlier ones that are no longer listed. */
 GArray *ct_scheduler_changes(CtScheduler *scheduler, guint64 *n_dropped);
 void ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup);
+/* Of the processor (CT_HOST) or a device. */
+void ct_scheduler_energy(CtScheduler *scheduler, gint place, CtEnergy *energy);
 /* The seconds of stream that the source which is farthest has produced. */
 gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);
 

@@ -10,3 +10,6 @@
 void ct_stats_print_accounts(GString *text, const CtPlanNode *node, CtScheduler *scheduler,
                              guint i);
 void ct_stats_add_accounts(CtJson *json, const CtPlanNode *node, CtScheduler *scheduler, guint i);
+
+void ct_stats_print_energy(GString *text, const CtPlan *plan, CtScheduler *scheduler);
+void ct_stats_add_energy(CtJson *json, const CtPlan *plan, CtScheduler *scheduler);

@@ -133,6 +133,7 @@ ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
     if (setup.first > 0)
         g_string_append_printf(text, "; first output after %.3f s", setup.first);
     g_string_append_c(text, '\n');
+    ct_stats_print_energy(text, plan, scheduler);
     print_rates(text, plan, scheduler, setup.running);
     print_state(text, scheduler, warnings);
     return g_string_free(text, FALSE);
@@ -247,6 +248,7 @@ ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
     ct_scheduler_setup(scheduler, &setup);
     ct_json_add_real(json, "running_seconds", setup.running);
     add_setup(json, &setup);
+    ct_stats_add_energy(json, plan, scheduler);
     add_changes(json, scheduler);
     ct_json_begin_array(json, "nodes");
     for (guint i = 0; i < plan->nodes->len; i++) {

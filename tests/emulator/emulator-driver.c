@@ -257,6 +257,19 @@ cuDeviceGetName(char *name, int length, CtCuDevice device)
     return 0;
 }
 
+/* At a bus where no machine has a device. */
+int
+cuDeviceGetPCIBusId(char *id, int length, CtCuDevice device)
+{
+    const int failure = enter(__func__);
+    if (failure)
+        return failure;
+    if (!is_device(device))
+        return INVALID_DEVICE;
+    g_snprintf(id, (gulong)length, "FFFF:%02X:00.0", (guint)device + 1);
+    return 0;
+}
+
 /* The values of an H200, by the numbers in cuda.h. */
 static const struct {
     int attribute, value;

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The energy of a run. The counters of a processor's packages wrap: the longest time for which they
+ * are left alone is short enough for the most that a package can use. */
+#include "energy.h"
+
+#include "model/environment.h"
+#include "model/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+/* The folder of powercap, for tests. */
+#define VARIABLE "CORNERTURN_POWERCAP"
+#define FOLDER   "/sys/class/powercap"
+
+/* More than a package uses. */
+static const gdouble most_watts = 2000;
+static const gint64 longest_wait = 60;
+
+/* A package of the processor. */
+typedef struct {
+    char *path;     /* of its counter, in microjoules */
+    guint64 period; /* the counter is at most so high, and then begins at 0 again */
+    guint64 last;   /* its last value */
+    guint64 used;   /* microjoules since the beginning */
+} Package;
+
+typedef struct {
+    gboolean is_used;
+    const char *missing;
+    guint64 first, last; /* millijoules */
+} Device;
+
+struct CtEnergyMeter {
+    pthread_mutex_t lock;
+    pthread_cond_t ends;
+    gboolean is_over;
+    GThread *thread; /* NULL: there are no packages */
+    GArray *packages;
+    char *missing; /* why there are none */
+    Device *devices;
+    guint n_devices;
+};
+
+/* ---- packages ---- */
+
+static char *
+read_text(const char *folder, const char *name, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    char *text;
+    return g_file_get_contents(path, &text, NULL, error) ? g_strstrip(text) : NULL;
+}
+
+static gboolean
+read_number(const char *path, guint64 *number, GError **error)
+{
+    g_autofree char *text = NULL;
+    if (!g_file_get_contents(path, &text, NULL, error))
+        return FALSE;
+    if (g_ascii_string_to_unsigned(g_strstrip(text), 10, 0, G_MAXUINT64, number, NULL))
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: wants a number, but has '%s'", path,
+                text);
+    return FALSE;
+}
+
+/* Adds what a package has used since the last look. */
+static gboolean
+look(Package *package, GError **error)
+{
+    guint64 now;
+    if (!read_number(package->path, &now, error))
+        return FALSE;
+    package->used +=
+        now >= package->last ? now - package->last : now + (package->period - package->last);
+    package->last = now;
+    return TRUE;
+}
+
+static void
+package_clear(gpointer item)
+{
+    g_free(((Package *)item)->path);
+}
+
+/* Adds a zone of powercap, if it is a package; its parts are zones, too. FALSE: it can't be read.
+ */
+static gboolean
+add_zone(CtEnergyMeter *meter, const char *folder, GError **error)
+{
+    g_autofree char *name = read_text(folder, "name", NULL);
+    if (!name || !g_str_has_prefix(name, "package"))
+        return TRUE;
+    g_autofree char *period = g_build_filename(folder, "max_energy_range_uj", NULL);
+    Package package = {.path = g_build_filename(folder, "energy_uj", NULL)};
+    const gboolean good = read_number(period, &package.period, error) &&
+                          read_number(package.path, &package.last, error);
+    if (good)
+        g_array_append_val(meter->packages, package);
+    else
+        g_free(package.path);
+    return good;
+}
+
+static gboolean
+find_packages(CtEnergyMeter *meter, const char *folder, GError **error)
+{
+    g_autoptr(GDir) zones = g_dir_open(folder, 0, NULL);
+    const char *name;
+    while (zones && (name = g_dir_read_name(zones))) {
+        g_autofree char *zone = g_build_filename(folder, name, NULL);
+        if (!add_zone(meter, zone, error))
+            return FALSE;
+    }
+    if (meter->packages->len > 0)
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s has no counters of a processor",
+                folder);
+    return FALSE;
+}
+
+static void
+find_processor(CtEnergyMeter *meter)
+{
+    const char *given = ct_environment(VARIABLE);
+    g_autoptr(GError) error = NULL;
+    if (find_packages(meter, given && *given ? given : FOLDER, &error))
+        return;
+    g_array_set_size(meter->packages, 0);
+    meter->missing =
+        g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES)
+            ? g_strdup_printf("%s; for others, root may change its mode", error->message)
+            : g_strdup(error->message);
+}
+
+/* With the lock. A package that can't be read any more makes the sum unknown. */
+static void
+look_at_packages(CtEnergyMeter *meter)
+{
+    for (guint i = 0; i < meter->packages->len && !meter->missing; i++) {
+        g_autoptr(GError) error = NULL;
+        if (!look(&g_array_index(meter->packages, Package, i), &error))
+            meter->missing = g_strdup(error->message);
+    }
+}
+
+/* The seconds after which no counter can have wrapped twice, or once without being seen. */
+static gint64
+find_wait(const CtEnergyMeter *meter)
+{
+    gdouble least = (gdouble)longest_wait;
+    for (guint i = 0; i < meter->packages->len; i++) {
+        const Package *package = &g_array_index(meter->packages, Package, i);
+        least = MIN(least, (gdouble)package->period * 1e-6 / most_watts);
+    }
+    return (gint64)(least * 1e9);
+}
+
+static gpointer
+watch(gpointer data)
+{
+    CtEnergyMeter *meter = data;
+    const gint64 wait = find_wait(meter);
+    pthread_mutex_lock(&meter->lock);
+    while (!meter->is_over) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        const gint64 ns = until.tv_nsec + wait;
+        until.tv_sec += ns / 1000000000;
+        until.tv_nsec = ns % 1000000000;
+        if (pthread_cond_timedwait(&meter->ends, &meter->lock, &until) == ETIMEDOUT &&
+            !meter->is_over)
+            look_at_packages(meter);
+    }
+    pthread_mutex_unlock(&meter->lock);
+    return NULL;
+}
+
+/* ---- devices ---- */
+
+static void
+look_at_devices(CtEnergyMeter *meter)
+{
+    for (guint i = 0; i < meter->n_devices; i++) {
+        Device *device = &meter->devices[i];
+        if (device->is_used && !device->missing)
+            ct_energy_read_device(i, &device->last, &device->missing);
+    }
+}
+
+/* ---- the meter ---- */
+
+CtEnergyMeter *
+ct_energy_begin(const gboolean *uses, guint n_devices)
+{
+    CtEnergyMeter *meter = g_new0(CtEnergyMeter, 1);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&meter->lock, NULL);
+    pthread_cond_init(&meter->ends, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    meter->packages = g_array_new(FALSE, FALSE, sizeof(Package));
+    g_array_set_clear_func(meter->packages, package_clear);
+    meter->devices = g_new0(Device, n_devices);
+    meter->n_devices = n_devices;
+    find_processor(meter);
+    for (guint i = 0; i < n_devices; i++) {
+        Device *device = &meter->devices[i];
+        device->is_used = uses[i];
+        if (uses[i] && ct_energy_read_device(i, &device->first, &device->missing))
+            device->last = device->first;
+    }
+    g_autoptr(GError) error = NULL;
+    if (!meter->missing && !(meter->thread = ct_thread_start("energy", watch, meter, &error)))
+        meter->missing = g_strdup(error->message);
+    return meter;
+}
+
+/* With the lock. */
+static void
+look_at_all(CtEnergyMeter *meter)
+{
+    if (meter->is_over)
+        return;
+    look_at_packages(meter);
+    look_at_devices(meter);
+}
+
+void
+ct_energy_end(CtEnergyMeter *meter)
+{
+    pthread_mutex_lock(&meter->lock);
+    look_at_all(meter);
+    meter->is_over = TRUE;
+    pthread_cond_signal(&meter->ends);
+    pthread_mutex_unlock(&meter->lock);
+}
+
+void
+ct_energy_free(CtEnergyMeter *meter)
+{
+    if (!meter)
+        return;
+    ct_energy_end(meter);
+    if (meter->thread)
+        g_thread_join(meter->thread);
+    pthread_cond_destroy(&meter->ends);
+    pthread_mutex_destroy(&meter->lock);
+    g_array_unref(meter->packages);
+    g_free(meter->devices);
+    g_free(meter->missing);
+    g_free(meter);
+}
+
+void
+ct_energy_of_processor(CtEnergyMeter *meter, CtEnergy *energy)
+{
+    pthread_mutex_lock(&meter->lock);
+    look_at_all(meter);
+    *energy = (CtEnergy){.n_packages = meter->packages->len, .missing = meter->missing};
+    for (guint i = 0; i < meter->packages->len; i++)
+        energy->joules += (gdouble)g_array_index(meter->packages, Package, i).used * 1e-6;
+    pthread_mutex_unlock(&meter->lock);
+}
+
+void
+ct_energy_of_device(CtEnergyMeter *meter, guint device, CtEnergy *energy)
+{
+    pthread_mutex_lock(&meter->lock);
+    look_at_all(meter);
+    const Device *of = &meter->devices[device];
+    *energy = (CtEnergy){
+        .joules = (gdouble)(of->last - of->first) * 1e-3, .n_packages = 1, .missing = of->missing};
+    pthread_mutex_unlock(&meter->lock);
+}
