@@ -14,6 +14,7 @@ import tap
 
 EMULATED = "CORNERTURN_TEST_BACKEND" in os.environ
 NVML = os.path.join(os.environ["CORNERTURN_TEST_PLUGINS"], "nvml.so")
+HOST = {"backend": "cpu"}
 
 
 class EnergyTest(graphs.GraphTest):
@@ -35,12 +36,12 @@ class EnergyTest(graphs.GraphTest):
         new.write_text(f"{energy}\n")
         new.rename(self.tree / name / "energy_uj")
 
-    def run_with(self, *steps, node=None, variables=None, form="json"):
+    def run_with(self, *steps, node=HOST, variables=None, form="json"):
         """Runs a graph; when it runs, the steps are called, and it is interrupted. Returns the
         statistics' energy, without the operations, which are as they must be."""
         stages = {"in": {"stage": "generate", "type": "cf32", "sample_rate": "1 MHz",
-                         "n_stations": 1, "duration": "1e9 s"},
-                  "power": {"stage": "power", "from": "in", **(node or {})},
+                         "n_stations": 1, "duration": "1e9 s", **HOST},
+                  "power": {"stage": "power", "from": "in", **node},
                   "out": {"stage": "discard", "from": "power", "backend": "cpu"}}
         process = subprocess.Popen(
             [graphs.COMMAND, "run", self.write(stages), "--stats", form], cwd=self.folder,
