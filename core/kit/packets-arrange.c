@@ -435,6 +435,8 @@ ct_packets_find(const CtPackets *packets, guint lane, gint64 at, const CtPacket 
 {
     const CtPacket *all = (const CtPacket *)packets->packets->data;
     guint low = packets->lane_begin[lane], high = packets->lane_begin[lane + 1];
+    if (!all) /* no packet was found at all */
+        return *end = NULL;
     *end = all + high;
     while (low < high) {
         const guint middle = low + (high - low) / 2;

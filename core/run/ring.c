@@ -113,7 +113,8 @@ first_needed(const CtRing *ring, const CtRingGeneration *generation, gint64 next
         const CtRingReader *reader = &ring->readers[r];
         if (reader->position < next)
             needed = MIN(needed, MAX(reader->position, generation->first));
-        if (reader->held_from >= 0 &&
+        /* A generation without memory is one that does not exist yet. */
+        if (reader->held_from >= 0 && generation->base &&
             reader->held == ct_ring_address(ring, generation, reader->held_from))
             needed = MIN(needed, reader->held_from);
     }
