@@ -71,6 +71,7 @@ typedef struct {
     gint64 first;      /* the stream's sample that is the file's first one */
     gint64 sample;     /* of the file, with which these heaps begin */
     gint64 filled;     /* samples of these heaps that have come */
+    gint64 n_put;      /* packets of each of these heaps that are written */
     guint8 *samples;   /* [station group] of heaps */
     gboolean *invalid; /* [station group packet] whether a sample is invalid */
     guint8 *packet;
@@ -348,33 +349,36 @@ put_packet(CtSinkFile *file, gint64 heap, gint64 piece, gint64 sample, GError **
                           sample, error);
 }
 
-/* Writes the first packets of these heaps, and begins the next ones. Packets go along time, if they
- * divide it, and else heap by heap; each begins a share of the heaps' time after the one before.
- * One with an invalid sample is left out. Returns the number of those, −1 with an error. */
-static gint64
-put_heaps(CtSinkFile *file, gint64 n_pieces, GError **error)
+/* Writes the packets of these heaps that are full. They go along time, if they divide it, and else
+ * heap by heap; each begins a share of the heaps' time after the one before. One with an invalid
+ * sample is left out. */
+static gboolean
+put_heaps(CtSinkFile *file, GError **error)
 {
     Sink *sink = file->self;
     const Heaps *heaps = &sink->heaps;
     const gint64 n_heaps = heaps->n_stations * heaps->n_groups, n_all = n_heaps * heaps->n_packets;
+    const gboolean is_whole = sink->filled == heaps->n_samples;
     const gboolean divides_time = spead_divides_time(&heaps->stream);
-    gint64 n_left_out = 0;
-    for (gint64 i = 0; i < n_heaps * n_pieces; i++) {
-        const gint64 heap = divides_time ? i % n_heaps : i / n_pieces;
-        const gint64 piece = divides_time ? i / n_heaps : i % n_pieces;
+    const gint64 n_full = divides_time ? sink->filled / heaps->width : is_whole * heaps->n_packets;
+    for (gint64 i = sink->n_put * n_heaps; i < n_full * n_heaps; i++) {
+        const gint64 heap = divides_time ? i % n_heaps : i / heaps->n_packets;
+        const gint64 piece = divides_time ? i / n_heaps : i % heaps->n_packets;
         const gint64 sample = sink->sample + heaps->n_samples * i / n_all;
         gboolean *invalid = &sink->invalid[heap * heaps->n_packets + piece];
         if (*invalid)
-            n_left_out++;
+            file->counters[LEFT_OUT]++;
         else if (!put_packet(file, heap, piece, sample, error))
-            return -1;
+            return FALSE;
         *invalid = FALSE;
     }
-    sink->sample += heaps->n_samples;
-    sink->filled = 0;
-    ct_sink_piece(file, divides_time ? sink->sample + (n_pieces - heaps->n_packets) * heaps->width
-                                     : sink->sample);
-    return n_left_out;
+    sink->n_put = n_full;
+    if (is_whole) {
+        sink->sample += heaps->n_samples;
+        sink->filled = sink->n_put = 0;
+    }
+    ct_sink_piece(file, sink->sample + sink->n_put * (divides_time ? heaps->width : 0));
+    return TRUE;
 }
 
 /* ---- samples ---- */
@@ -439,23 +443,10 @@ write_samples(CtSinkFile *file, const CtBlock *block, GError **error)
                                stride, n, sink->filled, sink->samples + i * heaps->heap_bytes);
         note_invalid(sink, block, t, n);
         sink->filled += n;
-        if (sink->filled < heaps->n_samples)
-            continue;
-        const gint64 n_left_out = put_heaps(file, heaps->n_packets, error);
-        if (n_left_out < 0)
+        if (!put_heaps(file, error))
             return FALSE;
-        file->counters[LEFT_OUT] += (guint64)n_left_out;
     }
     return TRUE;
-}
-
-/* Of heaps that the end of the stream leaves in part, those packets are written that are full. */
-static gboolean
-put_last(CtSinkFile *file, GError **error)
-{
-    const Sink *sink = file->self;
-    return !spead_divides_time(&sink->heaps.stream) ||
-           put_heaps(file, sink->filled / sink->heaps.width, error) >= 0;
 }
 
 static void
@@ -476,7 +467,6 @@ const CtSink spead_sink_files = {
     .open = open_file,
     .write = write_samples,
     .clear = clear,
-    .end = put_last,
     .sends = TRUE,
 };
 

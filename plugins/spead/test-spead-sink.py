@@ -345,6 +345,14 @@ class Invalid(SpeadSink):
             valid = recordings.find_valid(beside)
             self.assertEqual(int((~valid).sum()), len(lost) * width * n_times * 2)
 
+    def test_left_out_of_a_part(self):
+        """Packets of a heap that the end of the stream cuts count as well, if they were left out."""
+        self.put_stream(1000, gaps=self.gaps((1, 3, 960, 1), (0, 0, 999, 1)))
+        for block in None, 77:
+            data, counts, _ = self.write_file(block, payload=["time", "channel 8", "pol 2"], heap=512,
+                                              packet_bytes=1024)
+            self.assertEqual((counts["left_out"], len(parse(data))), (1, 3 * 1000 // 32 - 1))
+
     def test_first_and_last(self):
         """PATH.json says when a stream begins and ends whose first and last heaps are left out; without it,
         the packets do."""
