@@ -123,7 +123,7 @@ read_sexagesimal(const char *text, gdouble most, gdouble *value)
     const char *at = text + (is_negative || *text == '+');
     for (guint i = 0; i < 3; i++) {
         char *end;
-        if (!g_ascii_isdigit(*at))
+        if (!g_ascii_isdigit(*at) || at[strspn(at, G_CSET_DIGITS ".:")])
             return FALSE;
         parts[i] = i < 2 ? (gdouble)g_ascii_strtoull(at, &end, 10) : g_ascii_strtod(at, &end);
         if (*end != (i < 2 ? ':' : '\0') || (i > 0 && parts[i] >= 60))

@@ -82,6 +82,7 @@ test_angles(void)
         {"25:00:00", TRUE, NAN},    {"-1:-2:3", FALSE, NAN},
         {"", FALSE, NAN},           {"12:00:00 x", TRUE, NAN},
         {"north", FALSE, NAN},      {"05:34:31.97", TRUE, 83.633208333333333},
+        {"1:00:0x10", TRUE, NAN},   {"1:00:1e1", FALSE, NAN},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GError) error = NULL;
