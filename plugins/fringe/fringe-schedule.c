@@ -22,10 +22,11 @@ typedef struct {
 static gboolean
 malformed(const Reader *self, const char *at, GError **error, const char *wanted)
 {
-    const int n = (int)MIN(strcspn(at, " \t"), 60);
-    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s:%u:%ld: wants %s, but is given %s%.*s%s",
+    const glong n = MIN(g_utf8_strlen(at, (gssize)strcspn(at, " \t")), 60);
+    g_autofree char *word = g_utf8_substring(at, 0, n);
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s:%u:%ld: wants %s, but is given %s%s%s",
                 self->path, self->line, g_utf8_strlen(self->text, at - self->text) + 1, wanted,
-                n ? "'" : "nothing", n, at, n ? "'" : "");
+                n ? "'" : "nothing", word, n ? "'" : "");
     return FALSE;
 }
 
@@ -103,6 +104,22 @@ take_source(Reader *self, FringeScan *scan, GError **error)
 
 /* ---- files ---- */
 
+/* Control characters are no text: a lone CR, which ends lines elsewhere, would hide what follows.
+ */
+static gboolean
+check_characters(const Reader *self, GError **error)
+{
+    const char *at = self->text;
+    while (*at && (*at == '\t' || !g_ascii_iscntrl(*at)))
+        at++;
+    if (!*at)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                "%s:%u:%ld: wants no control characters but tabs, but is given U+%04X", self->path,
+                self->line, g_utf8_strlen(self->text, at - self->text) + 1, (guint)*at);
+    return FALSE;
+}
+
 static gboolean
 read_line(Reader *self, GArray *scans, GError **error)
 {
@@ -130,9 +147,13 @@ read_text(GArray *scans, const char *path, const CtStream *clock, char *text, gs
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        line[strcspn(line, "#\r")] = '\0';
+        if (g_str_has_suffix(line, "\r"))
+            line[strlen(line) - 1] = '\0';
         reader.text = line;
         reader.line++;
+        if (!check_characters(&reader, error))
+            return FALSE;
+        line[strcspn(line, "#")] = '\0';
         if (!read_line(&reader, scans, error))
             return FALSE;
     }

@@ -229,6 +229,13 @@ class Schedule(FringeTest):
                 ("2026-10-01T12:00:00Z none of all", "scans.txt:1:27: wants no more after 'none', but is "
                  "given 'of'"),
                 ("\xe9", "scans.txt:1:1: wants the UTC of a scan"),
+                ("x" + 70 * "\xe9", "is given 'x" + 59 * "\xe9" + "'"),
+                ("2026-10-01T12:00:00Z none\r2026-10-01T12:00:03Z none", "scans.txt:1:26: wants no control "
+                 "characters but tabs, but is given U+000D"),
+                ("# old\r2026-10-01T12:00:03Z none", "scans.txt:1:6: wants no control characters"),
+                (name + "2026-10-01T12:00:03Z 1:00:00 2:00:00 a\x1b[31m", "scans.txt:2:39: wants no control "
+                 "characters but tabs, but is given U+001B"),
+                ("2026-10-01T12:00:00Z 1:00:0x10 2:00:00 a", "scans.txt:1:22: wants a right ascension"),
         ):
             with self.subTest(text=text):
                 self.graph({"x": self.source(np.ones((9, 4)), 1),
