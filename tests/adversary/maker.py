@@ -3,6 +3,7 @@
 oracle."""
 import numpy
 
+import flags
 import oracle
 import sources
 import stations
@@ -101,7 +102,7 @@ class Maker:
         if (taken_as(stream.kind, oracle.CORRELATED) and ("station" in axes or "beam" in axes) and
                 "baseline" not in axes):
             found += 3 * [self.correlate]
-        found += 2 * [self.stack, self.diamond]
+        found += 2 * [self.stack, self.diamond, self.flag]
         found += 4 * [self.chain]
         return found
 
@@ -324,6 +325,9 @@ class Maker:
                  **({"over": over} if over != "station" or self.numbers.randrange(2) else {}),
                  **({"output": output} if output != "cf32" or self.numbers.randrange(2) else {}))
 
+    def flag(self, name, stream):
+        flags.add(self, name, stream)
+
     # ---- several steps ----
 
     def follow(self, name, step):
@@ -377,7 +381,7 @@ class Maker:
     def diamond(self, name, stream):
         """Two ways from a stream that meet again; one may be late."""
         before = set(self.streams)
-        steps = [self.copy, self.transpose, self.gains, self.delay, self.window]
+        steps = [self.copy, self.transpose, self.gains, self.delay, self.window, self.flag]
         ends = []
         for _ in range(2):
             end = name

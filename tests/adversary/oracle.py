@@ -225,6 +225,11 @@ def gains(stream, factors):
                   abs(factors) * (abs(stream.x) + stream.error))
 
 
+def flag(stream, good, loses):
+    """`good` can be broadcast to the stream's axes; `loses` are those along which it may differ."""
+    return change(stream, valid=stream.valid & good, loses=stream.loses | loses)
+
+
 def _modulus_error(stream, size, error, kind):
     return 8 * UNIT[bits(kind)] * (size + error) ** 2 + 2 * size * error + error ** 2
 

@@ -24,7 +24,7 @@ def variants():
     """Names of variants by stage, with their tunables, as `inspect` lists them."""
     found = {}
     for stage in ("fir", "fft", "delay", "gains", "beamform", "correlate", "power", "integrate",
-                  "quantise", "convert", "transpose", "stack", "copy"):
+                  "quantise", "convert", "transpose", "stack", "copy", "flag"):
         listed = subprocess.run([part.COMMAND, "inspect", stage], capture_output=True, text=True,
                                 check=True).stdout.partition("\nVariants\n")[2]
         names, open_names, in_table = [], [], False
