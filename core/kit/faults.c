@@ -14,12 +14,12 @@ typedef struct {
     gint64 due;
     gint64 jitter;
     guint64 behind; /* of the address's packets, the one behind which it comes */
-    guint64 order;  /* of packets that are due at once */
+    guint64 order;  /* of packets that go at once */
     gboolean twice;
 } Delayed;
 
 typedef struct {
-    GQueue behind;      /* of Delayed: those that others shall overtake */
+    GSequence *behind;  /* of Delayed, by the packet behind which they come */
     guint64 newest;     /* 1 + the number of the newest packet that was sent; 0: none was */
     gint64 first, last; /* when datagrams were sent */
 } Line;
@@ -52,6 +52,34 @@ compare_times(gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer data)
     if (x->due != y->due)
         return x->due < y->due ? -1 : 1;
     return (x->order > y->order) - (x->order < y->order);
+}
+
+static gint
+compare_numbers(gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer data)
+{
+    const Delayed *x = a, *y = b;
+    if (x->behind != y->behind)
+        return x->behind < y->behind ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* The first one; NULL: there is none. */
+static const Delayed *
+first_of(GSequence *sequence)
+{
+    return g_sequence_is_empty(sequence) ? NULL
+                                         : g_sequence_get(g_sequence_get_begin_iter(sequence));
+}
+
+/* The first one, to be freed, which the sequence no longer has. */
+static Delayed *
+take_first(GSequence *sequence)
+{
+    GSequenceIter *first = g_sequence_get_begin_iter(sequence);
+    Delayed *delayed = g_sequence_get(first), *taken = g_memdup2(delayed, sizeof *delayed);
+    delayed->packet.bytes = NULL;
+    g_sequence_remove(first);
+    return taken;
 }
 
 /* ---- the account ---- */
@@ -94,6 +122,8 @@ ct_faults_new(const CtSend *how, CtSenders *senders, guint n_addresses, CtSendCo
     self->counts = counts;
     self->lines = g_new0(Line, n_addresses);
     self->n_lines = n_addresses;
+    for (guint i = 0; i < n_addresses; i++)
+        self->lines[i].behind = g_sequence_new(delayed_free);
     self->random = g_rand_new_with_seed(how->seed);
     self->late = g_sequence_new(delayed_free);
     self->copies = g_ptr_array_new_with_free_func(g_free);
@@ -107,7 +137,7 @@ ct_faults_free(CtFaults *self)
     if (!self)
         return;
     for (guint i = 0; i < self->n_lines; i++)
-        g_queue_clear_full(&self->lines[i].behind, delayed_free);
+        g_sequence_free(self->lines[i].behind);
     g_free(self->lines);
     g_rand_free(self->random);
     g_sequence_free(self->late);
@@ -147,15 +177,10 @@ send_delayed(CtFaults *self, Delayed *delayed, gint64 due, GError **error)
 static gboolean
 send_late(CtFaults *self, gint64 before, GError **error)
 {
-    while (!g_sequence_is_empty(self->late)) {
-        GSequenceIter *first = g_sequence_get_begin_iter(self->late);
-        const Delayed *delayed = g_sequence_get(first);
-        if (delayed->due > before)
-            return TRUE;
-        Delayed *taken = g_memdup2(delayed, sizeof *delayed);
-        ((Delayed *)g_sequence_get(first))->packet.bytes = NULL;
-        g_sequence_remove(first);
-        if (!send_delayed(self, taken, taken->due, error))
+    const Delayed *first;
+    while ((first = first_of(self->late)) && first->due <= before) {
+        Delayed *delayed = take_first(self->late);
+        if (!send_delayed(self, delayed, delayed->due, error))
             return FALSE;
     }
     return TRUE;
@@ -183,13 +208,10 @@ add_late(CtFaults *self, Delayed *delayed, gint64 due)
 static gboolean
 send_overtaken(CtFaults *self, guint address, guint64 number, gint64 due, GError **error)
 {
-    GQueue *behind = &self->lines[address].behind;
-    for (GList *next, *link = behind->head; link; link = next) {
-        Delayed *delayed = link->data;
-        next = link->next;
-        if (delayed->behind > number)
-            continue;
-        g_queue_delete_link(behind, link);
+    GSequence *behind = self->lines[address].behind;
+    const Delayed *first;
+    while ((first = first_of(behind)) && first->behind <= number) {
+        Delayed *delayed = take_first(behind);
         if (delayed->jitter > 0)
             add_late(self, delayed, due);
         else if (!send_delayed(self, delayed, due, error))
@@ -236,10 +258,12 @@ ct_faults_put(CtFaults *self, guint address, const CtOutgoing *packet, gint64 du
         delayed->twice = chance.is_double;
         delayed->jitter = chance.jitter;
         delayed->behind = numbered.number + chance.by;
-        if (chance.is_behind)
-            g_queue_push_tail(&self->lines[address].behind, delayed);
-        else
+        if (chance.is_behind) {
+            delayed->order = self->order++;
+            g_sequence_insert_sorted(self->lines[address].behind, delayed, compare_numbers, NULL);
+        } else {
             add_late(self, delayed, due);
+        }
     } else if (!send_at(self, address, &numbered, due, chance.is_double, error)) {
         return FALSE;
     }

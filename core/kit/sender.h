@@ -69,6 +69,8 @@ void ct_senders_watch(CtSenders *senders, CtSentFunc sent, gpointer data);
 
 /* Nanoseconds of a clock that is never set. */
 gint64 ct_clock_now(void);
+/* The longest time between two of its readings that sums can have: 146 years. */
+#define CT_CLOCK_LONGEST 0x1p62
 /* Sends what has been put if `due` has not come, and waits for it, at most as long as
  * `is_over`, unless NULL, is FALSE: asked ten times a second. */
 gboolean ct_senders_wait(CtSenders *senders, gint64 due, gboolean (*is_over)(gpointer),

@@ -72,7 +72,7 @@ ct_sink_send_open(CtSinkPart *part, const char *path, const CtSinkSend *send, GE
 static gint64
 find_due(CtSinkPart *part, gint64 sample)
 {
-    const gint64 after = (gint64)((gdouble)sample * part->pace);
+    const gint64 after = (gint64)MIN((gdouble)sample * part->pace, CT_CLOCK_LONGEST);
     if (part->pace == 0)
         return 0;
     if (part->begun == 0)

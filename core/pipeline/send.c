@@ -150,7 +150,7 @@ find_due(const Sending *self, const CtSend *how, guint64 pass, const CtCaptured 
     const gdouble n = how->rate > 0 ? (gdouble)self->n_read
                                     : (gdouble)pass * (gdouble)ct_capture_length(self->capture) +
                                           (gdouble)packet->at;
-    return self->begun + (gint64)(n * self->period);
+    return self->begun + (gint64)MIN(n * self->period, CT_CLOCK_LONGEST);
 }
 
 static gboolean

@@ -153,6 +153,32 @@ class Send(graphs.GraphTest):
         behind = [sum(later > number for later in order[:i]) for i, number in enumerate(order)]
         self.assertEqual((max(behind), min(behind)), (3, 0))
 
+    def test_reorder_beyond_the_end(self):
+        """Packets whose place is behind the end are out of order as well."""
+        packets = self.make(400)
+        self.put("capture", packets)
+        one, address = self.bind()
+        self.send("capture", "--to", address, "--reorder", "1", "--reorder-by", "1000000", "--rate", "max",
+                  "--log-packets", "lines")
+        self.assertGreater(self.check_account(address, packets, self.received(one))["reordered"], 300)
+
+    def test_slow(self):
+        """A speed at which the second packet is due in longer than clocks count."""
+        self.put("capture", self.make(9))
+        self.write(self.graph(), "g.yaml")
+        for name, stage in ("capture", "lofar.source"), ("g.yaml", None):
+            with self.subTest(name):
+                one, address = self.bind()
+                process = self.launch(name, "--to", address, "--speed", "1e-300", stage=stage)
+                one.settimeout(PATIENCE)
+                one.recv(65536)
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    process.wait(0.3)
+                process.send_signal(signal.SIGTERM)
+                process.communicate(timeout=PATIENCE)
+                # A graph whose source has ended is complete, for its sink sends what is left.
+                self.assertIn(process.returncode, (143, 0) if stage is None else (143,))
+
     def test_files(self):
         """A file for each address, or all for one: in the order of their times."""
         ports = [self.make(200, port) for port in range(2)]
