@@ -372,8 +372,7 @@ ct_sink_part_close(CtSinkPart *part, gboolean interrupted, GError **error)
     part->is_closed = TRUE;
     part->interrupted = interrupted;
     const CtSink *sink = file->sink;
-    gboolean good =
-        !error || !sink->end || (!file->is_pipe && sink->close) || sink->end(file, error);
+    gboolean good = !error || !file->is_pipe || !sink->end || sink->end(file, error);
     good = good && flush(part, error);
     if (part->faults)
         good = ct_faults_end(part->faults, good ? error : NULL) && good;

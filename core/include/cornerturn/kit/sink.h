@@ -117,8 +117,8 @@ struct CtSink {
     gboolean (*close)(CtSinkFile *file, GError **error);
     /* Frees what the plugin's struct has, which may be half made. NULL: nothing. */
     void (*clear)(gpointer self);
-    /* Appends what is left at the end, or at an interrupt, to a pipe and, without `close`, to a
-     * file; not after a failure. NULL: nothing is. */
+    /* Appends what is left at the end of a pipe, or at an interrupt; not after a failure. NULL:
+     * nothing is. */
     gboolean (*end)(CtSinkFile *file, GError **error);
     /* Can also be sent to an address of the network (udp://ADDRESS:PORT), with `streams`: on a pipe
      * only ct_sink_packet writes, and the stage's table has CT_SINK_SEND_PARAMS. */
