@@ -124,7 +124,7 @@ class RecordingTest(graphs.GraphTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
         return limit_files
 
-    def begin(self, stages, numbers):
+    def begin(self, stages, numbers, longest=0.7):
         """Starts the graph, and waits until it writes, and a random time more."""
         process = subprocess.Popen([graphs.COMMAND, "run", "--quiet", self.write(stages)],
                                    cwd=self.folder, stderr=subprocess.DEVNULL)
@@ -134,7 +134,7 @@ class RecordingTest(graphs.GraphTest):
             if list(self.folder.glob("out*.partial")) or process.poll() is not None:
                 break
             time.sleep(0.001)
-        time.sleep(numbers.uniform(0, 0.7))
+        time.sleep(numbers.uniform(0, longest))
         return process
 
     def interrupt(self, stages, seed):
@@ -144,14 +144,20 @@ class RecordingTest(graphs.GraphTest):
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
 
-    def kill(self, stages, seed, after, times):
-        """Kills runs of the graph at random times, and calls `after` each time."""
+    def kill(self, stages, seed, after, times, seen):
+        """Kills runs of the graph at random times, and calls `after` each time, which counts what it
+        has `seen`. Where one of these is not seen, as on a slow machine, it tries again, later."""
         print(f"# seed {seed}")
-        numbers = random.Random(seed)
-        for _ in range(times):
-            for path in self.folder.glob("out*"):
-                path.unlink()
-            process = self.begin(stages, numbers)
-            process.kill()
-            process.wait()
-            after()
+        numbers, longest = random.Random(seed), 0.7
+        for _ in range(4):
+            for _ in range(times):
+                for path in self.folder.glob("out*"):
+                    path.unlink()
+                process = self.begin(stages, numbers, longest)
+                process.kill()
+                process.wait()
+                after()
+            if min(seen.values()) > 0:
+                return
+            longest *= 3
+        self.fail(f"not seen: {seen}")
