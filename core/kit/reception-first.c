@@ -111,7 +111,7 @@ receive_first(CtReception *reception, guint address, guint8 *memory, gint64 most
     return n >= 0;
 }
 
-/* What has come from an address, by which its user finds what is wrong with it. */
+/* Tells what has come from an address: by this its user finds the fault. */
 static char *
 describe_wait(const CtReception *reception, guint address)
 {

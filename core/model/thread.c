@@ -18,6 +18,16 @@ ct_thread_start(const char *name, GThreadFunc function, gpointer data, GError **
     return thread;
 }
 
+void
+ct_thread_init_timed(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 /* g_get_num_processors may count all that the machine has. */
 guint
 ct_thread_processors(void)

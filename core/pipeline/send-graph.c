@@ -89,7 +89,7 @@ typedef struct {
     guint number;
 } Sink;
 
-/* What all sinks that send share. */
+/* The state that all sinks which send share. */
 struct CtSinkSends {
     CtSend how;            /* with an address for each sink */
     char **addresses;      /* [n] */

@@ -147,7 +147,7 @@ look_at_packages(CtEnergyMeter *meter)
     }
 }
 
-/* The seconds after which no counter can have wrapped twice, or once without being seen. */
+/* Nanoseconds in which no package uses so much that its counter passes its last value again. */
 static gint64
 find_wait(const CtEnergyMeter *meter)
 {
@@ -197,12 +197,8 @@ CtEnergyMeter *
 ct_energy_begin(const gboolean *uses, guint n_devices)
 {
     CtEnergyMeter *meter = g_new0(CtEnergyMeter, 1);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&meter->lock, NULL);
-    pthread_cond_init(&meter->ends, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    ct_thread_init_timed(&meter->ends);
     meter->packages = g_array_new(FALSE, FALSE, sizeof(Package));
     g_array_set_clear_func(meter->packages, package_clear);
     meter->devices = g_new0(Device, n_devices);

@@ -28,17 +28,6 @@ ct_scheduler_now(void)
 
 /* ---- set-up ---- */
 
-/* A condition whose time-outs are on the monotonic clock. */
-static void
-init_timed(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 static CtRing *
 new_ring(const CtScheduler *scheduler, guint link, GError **error)
 {
@@ -225,8 +214,8 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     pthread_mutex_init(&scheduler->lock, NULL);
     pthread_mutex_init(&scheduler->changing, NULL);
     pthread_cond_init(&scheduler->work, NULL);
-    init_timed(&scheduler->over);
-    init_timed(&scheduler->program);
+    ct_thread_init_timed(&scheduler->over);
+    ct_thread_init_timed(&scheduler->program);
     if (!set_up(scheduler, error))
         return NULL;
     ct_scheduler_reuse_memory(scheduler);

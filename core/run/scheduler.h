@@ -110,7 +110,7 @@ CtAccount *ct_scheduler_accounts(CtScheduler *scheduler, guint i, guint *n);
  * CtChangeStats, for g_array_unref. Sets the number of earlier ones that are no longer listed. */
 GArray *ct_scheduler_changes(CtScheduler *scheduler, guint64 *n_dropped);
 void ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup);
-/* Of the processor (CT_HOST) or a device. */
+/* The energy of the run so far, of the processor (CT_HOST) or a device. */
 void ct_scheduler_energy(CtScheduler *scheduler, gint place, CtEnergy *energy);
 /* The seconds of stream that the source which is farthest has produced. */
 gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a graph says of heaps: their items, and the axes of their samples. */
+/* The parameters of heaps that source and sink share: their items, and the axes of their samples.
+ */
 #include "spead-heaps.h"
 
 static gboolean

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What network.py measures reception with: a sender of one capture again and again, and a loop that
+/* The peers of network.py: a sender of one capture again and again, and a loop that
  * receives and copies each payload once. */
 #define _GNU_SOURCE /* recvmmsg, sendmmsg */
 #include <arpa/inet.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the package spead2 shall put the heaps of network.py: one after another in chunks of HEAPS,
- * by their timestamps. Its documents define the struct (spead2.recv, chunk_place_data). */
+/* The function that tells the package spead2 where the heaps of network.py go: one after another in
+ * chunks of HEAPS, by their timestamps. Its documents define the struct (spead2.recv,
+ * chunk_place_data). */
 #include <stddef.h>
 #include <stdint.h>
 
