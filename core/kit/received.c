@@ -13,15 +13,23 @@ enum {
      * believed when the next packet of its lane is near it. */
     LEAP_PACKETS = 16,
     /* So many packets to an address that are of no later time say nothing of where it is. */
-    STILL_PACKETS = 1000
+    STILL_PACKETS = 1000,
+    /* One of so many parts of the window is worth a load, and so is a batch of packets: what is
+     * read while it is in the cache costs half of the time. */
+    PARTS = 4
 };
 
 /* Between these, differences do not overflow. */
 #define MOST_STAMP ((gint64)1 << 60)
 
+/* Offsets of slots without a packet that waits: nothing came, or it was settled and only its stamp
+ * is kept. */
+enum { EMPTY = -1, SETTLED = -2 };
+
 typedef struct {
-    CtPacket *slots; /* [n_slots] the packets that begin in the window; offset −1: none */
-    GArray *queue;   /* CtPacket, those before it, from `head` on in their order */
+    CtPacket *slots; /* [n_slots] the packets that begin in the window; offset EMPTY, SETTLED */
+    gint64 filled;   /* all slots from the window's beginning to before this one have had packets */
+    GArray *queue;   /* CtPacket, those that are settled, from `head` on in their order */
     guint head;
     gint64 phase; /* of its stamps, from 0 to n_samples − 1 behind the grid of the slots */
     gboolean has_phase;
@@ -49,12 +57,14 @@ struct CtReceived {
     Address *addresses; /* [n_addresses] */
     CtPacket *slots;    /* [n_lanes][n_slots] */
     gint64 n_slots;
-    gint64 base;   /* the first slot; slot s stands for the n_samples samples from first + s ·
-                      n_samples on */
-    gint64 newest; /* stamp of those that were accepted */
-    gint64 safe;   /* the sample before which nothing else is accepted */
-    gint64 begin;  /* packets that end before this sample are not wanted */
-    GArray *spare; /* CtPacket, for the next load */
+    gint64 base;    /* the first slot; slot s stands for the n_samples samples from first + s ·
+                       n_samples on */
+    gint64 settled; /* the first slot that may have packets that are not settled */
+    guint behind;   /* the lane that was least filled when last asked */
+    gint64 newest;  /* stamp of those that were accepted */
+    gint64 safe;    /* the sample with which the window begins: nothing before it is accepted */
+    gint64 begin;   /* packets that end before this sample are not wanted */
+    GArray *spare;  /* CtPacket, for the next load */
 };
 
 static gint64
@@ -109,7 +119,7 @@ make_lanes(CtReceived *received, GError **error)
     for (guint i = 0; i < sizes->n_addresses; i++)
         received->addresses[i].newest = sizes->first;
     for (gsize i = 0; i < n; i++)
-        received->slots[i].offset = -1;
+        received->slots[i].offset = EMPTY;
     for (guint i = 0; i < sizes->n_lanes; i++)
         received->lanes[i] = (Lane){.slots = received->slots + i * (gsize)received->n_slots,
                                     .queue = g_array_new(FALSE, FALSE, sizeof(CtPacket)),
@@ -180,22 +190,36 @@ refuse(CtReceived *received, CtReceivedCounts *counts, gint64 offset, guint coun
 
 /* ---- from the slots to the queues ---- */
 
-/* Queues the packets that begin before sample `end`, and begins the slots there. */
+/* Queues the packets that begin before sample `end`. */
 static void
-settle(CtReceived *received, gint64 end)
+queue_before(CtReceived *received, gint64 end)
 {
-    const gint64 base = slot_of(received, end);
-    const gint64 last = MIN(base, received->base + received->n_slots - 1);
+    const gint64 slot = slot_of(received, end);
+    const gint64 last = MIN(slot, received->base + received->n_slots - 1);
     for (guint i = 0; i < received->sizes.n_lanes; i++) {
         Lane *lane = &received->lanes[i];
-        for (gint64 s = received->base; s <= last; s++) {
+        for (gint64 s = received->settled; s <= last; s++) {
             CtPacket *packet = &lane->slots[s % received->n_slots];
             if (packet->offset < 0 || packet->stamp >= end)
                 continue;
             g_array_append_val(lane->queue, *packet);
-            packet->offset = -1;
+            packet->offset = SETTLED;
         }
     }
+    received->settled = MAX(received->settled, slot);
+}
+
+/* Settles what begins before sample `end`. Slots of the window are kept, since they tell whether a
+ * packet is doubled. */
+static void
+settle(CtReceived *received, gint64 end)
+{
+    const gint64 base = slot_of(received, MIN(end, received->safe));
+    const gint64 after = MIN(base, received->base + received->n_slots);
+    queue_before(received, end);
+    for (guint i = 0; i < received->sizes.n_lanes; i++)
+        for (gint64 s = received->base; s < after; s++)
+            received->lanes[i].slots[s % received->n_slots].offset = EMPTY;
     received->base = MAX(received->base, base);
 }
 
@@ -303,7 +327,7 @@ accept(CtReceived *received, const CtPacket *packet)
     move_window(received, packet->stamp);
     const gint64 slot = slot_of(received, packet->stamp);
     CtPacket *to = &lane->slots[slot % received->n_slots];
-    if (to->offset >= 0) {
+    if (to->offset != EMPTY) {
         refuse(received, &lane->counts, packet->offset,
                to->stamp == packet->stamp ? CT_PACKETS_DUPLICATE : CT_PACKETS_MISTIMED);
         return;
@@ -386,10 +410,39 @@ ct_received_restamp(CtReceived *received, guint address, guint64 n)
 
 /* ---- reading ---- */
 
-gint64
-ct_received_safe(const CtReceived *received)
+/* The first slot from the window's beginning on in which a lane's packet may still come. */
+static gint64
+find_empty(const CtReceived *received, Lane *lane)
 {
-    return received->safe;
+    gint64 s = MAX(lane->filled, slot_of(received, received->safe));
+    while (s < received->base + received->n_slots &&
+           lane->slots[s % received->n_slots].offset != EMPTY)
+        s++;
+    return lane->filled = s;
+}
+
+gint64
+ct_received_safe(CtReceived *received, gint64 wanted)
+{
+    const CtReceivedSizes *sizes = &received->sizes;
+    const guint first = received->behind;
+    gint64 least = G_MAXINT64;
+    for (guint i = 0; i < sizes->n_lanes && least >= wanted; i++) {
+        const guint lane = (first + i) % sizes->n_lanes;
+        const gint64 filled =
+            sizes->first + find_empty(received, &received->lanes[lane]) * sizes->n_samples;
+        received->behind = filled < least ? lane : received->behind;
+        least = MIN(least, filled);
+    }
+    return MAX(received->safe, least);
+}
+
+gint64
+ct_received_worth(const CtReceived *received)
+{
+    const CtReceivedSizes *sizes = &received->sizes;
+    const gint64 packets = (CT_RECEIVER_BATCH + sizes->n_lanes - 1) / sizes->n_lanes;
+    return CLAMP(sizes->window / PARTS, 1, packets * sizes->n_samples);
 }
 
 const gint64 *

@@ -4,12 +4,15 @@
  *
  * All memory for packets is one piece, cut into buffers of one size. A buffer is free, is
  * borrowed to receive into, holds a packet that waits, or holds one that the reader has. Packets
- * within the window, whose order is not settled, are in slots by their time; those before it are
- * in a queue for each lane. No packet is copied.
+ * within the window are in slots by their time; those that are settled, because the window has
+ * passed or they are read, are in a queue for each lane. No packet is copied.
  *
  * The fate of a packet depends only on the packets before it, not on when they are read: the
- * window ends at the newest stamp, and what is before the window comes too late. Only where buffers
- * lack because nobody reads, the oldest eighth of the time that waits is dropped, of all lanes.
+ * window ends at the newest stamp, and what is before the window comes too late. Within the
+ * window, a slot has one packet, and refuses others also when that one has been read; so samples
+ * of which all lanes' packets have come can be read before the window has passed. Only where
+ * buffers lack because nobody reads, the oldest eighth of the time that waits is dropped, of all
+ * lanes.
  *
  * Nothing here locks; the caller does (reception.c). */
 #pragma once
@@ -57,8 +60,12 @@ void ct_received_restamp(CtReceived *received, guint address, guint64 n);
 
 /* Packets before sample `begin` are not wanted; before anything is loaded. */
 void ct_received_cut(CtReceived *received, gint64 begin);
-/* The sample before which nothing else will come. */
-gint64 ct_received_safe(const CtReceived *received);
+/* The sample before which nothing else will come: the window has passed, or all lanes' packets are
+ * there. If it is before `wanted`, a sample between it and `wanted`, which takes less time to find;
+ * G_MININT64: always itself. */
+gint64 ct_received_safe(CtReceived *received, gint64 wanted);
+/* So many samples that are safe are worth a load. */
+gint64 ct_received_worth(const CtReceived *received);
 /* The newest stamp of the packets that were accepted: for the thread that puts them. */
 const gint64 *ct_received_newest(const CtReceived *received);
 /* The newest stamp that was accepted from an address, for the same thread; G_MAXINT64: the last

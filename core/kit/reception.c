@@ -17,8 +17,8 @@ enum {
     WAIT_MILLISECONDS = 100,
     /* So long the kernel asks the interface itself for packets, when it has none. */
     BUSY_MICROSECONDS = 50,
-    /* So many parts of the window are worth reading them; by one, an address may be ahead of
-     * another one from which datagrams wait. */
+    /* By one of so many parts of the window, an address may be ahead of another one from which
+     * datagrams wait. */
     PARTS = 4
 };
 
@@ -290,7 +290,7 @@ receive(CtReception *reception, guint address, Batch *batch, GError **error)
         put(reception, address, &batch->packets[i], batch->counts[i]);
     ct_received_restamp(reception->received, address, n_restamped);
     borrow(reception, batch, (guint)n);
-    if (ct_received_safe(reception->received) >= reception->wanted)
+    if (ct_received_safe(reception->received, reception->wanted) >= reception->wanted)
         pthread_cond_signal(&reception->more);
     pthread_mutex_unlock(&reception->lock);
     return n;
@@ -459,12 +459,13 @@ ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n, 
     CtReceived *received = reception->received;
     pthread_mutex_lock(&reception->lock);
     const gint64 all = MIN(most, ct_received_most(received));
-    reception->wanted = begin + MIN(all, MAX(ct_received_window(received) / PARTS, 1));
-    while (ct_received_safe(received) < reception->wanted && !reception->failure &&
+    reception->wanted = begin + MIN(all, ct_received_worth(received));
+    while (ct_received_safe(received, reception->wanted) < reception->wanted &&
+           !reception->failure &&
            pthread_cond_timedwait(&reception->more, &reception->lock, &end) != ETIMEDOUT)
         continue;
     reception->wanted = G_MAXINT64;
-    *n = CLAMP(ct_received_safe(received) - begin, 0, all);
+    *n = CLAMP(ct_received_safe(received, G_MININT64) - begin, 0, all);
     const gboolean good = *n > 0 || !reception->failure;
     if (!good)
         g_propagate_error(error, g_error_copy(reception->failure));

@@ -46,7 +46,7 @@ check_lane(State *state, guint lane, gint64 end)
 static void
 load(State *state, gint64 most)
 {
-    const gint64 safe = ct_received_safe(state->received) - state->position;
+    const gint64 safe = ct_received_safe(state->received, G_MININT64) - state->position;
     const gint64 n = MIN(MIN(safe, most), ct_received_most(state->received));
     if (n < 0)
         return;

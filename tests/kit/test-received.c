@@ -132,7 +132,7 @@ load(Run *run, gint64 n)
 static void
 load_all(Run *run)
 {
-    for (gint64 n; (n = ct_received_safe(run->received) - run->position) > 0;) {
+    for (gint64 n; (n = ct_received_safe(run->received, G_MININT64) - run->position) > 0;) {
         const gint64 most = MIN(n, ct_received_most(run->received));
         load(run, most > 1 ? g_rand_int_range(run->steps, 1, (gint32)most + 1) : most);
     }
@@ -257,7 +257,7 @@ test_buffers(void)
     run_init(&run, &sizes, 1);
     put_all(&run, g_rand_int(random), sizes.first, 100);
     load_all(&run);
-    gint64 end = ct_received_safe(run.received);
+    gint64 end = ct_received_safe(run.received, G_MININT64);
     /* Two packets far later: all before them is safe, and they alone wait. */
     for (guint i = 0; i < 2; i++)
         for (guint lane = 0; lane < LANES; lane++)
@@ -292,7 +292,7 @@ test_window(void)
     run_init(&run, &sizes, 1);
     put(&run, 0, 0, FALSE);
     put(&run, 0, 110, FALSE);
-    g_assert_cmpint(ct_received_safe(run.received), ==, 10);
+    g_assert_cmpint(ct_received_safe(run.received, G_MININT64), ==, 10);
     put(&run, 1, 0, FALSE); /* late by one packet */
     put(&run, 1, 10, FALSE);
     put(&run, 1, 10, FALSE);
@@ -305,12 +305,64 @@ test_window(void)
     put(&run, 2, 60, FALSE);
     g_assert_cmpuint(count(&run, CT_PACKETS_MISTIMED), ==, 2);
     put(&run, 2, 1000, FALSE);
-    g_assert_cmpint(ct_received_safe(run.received), ==, 10);
+    g_assert_cmpint(ct_received_safe(run.received, G_MININT64), ==, 10);
     put(&run, 2, 1010, FALSE);
-    g_assert_cmpint(ct_received_safe(run.received), ==, 910);
+    g_assert_cmpint(ct_received_safe(run.received, G_MININT64), ==, 910);
     load_all(&run);
     g_assert_cmpuint(run.n_used, ==, 4); /* 0, 110; 10; 60 */
     g_assert_cmpuint(count(&run, CT_PACKETS_MISSING), ==, 3 * 91 - 4);
+    run_clear(&run);
+}
+
+/* Samples are safe when the packets of all lanes have come, and stay what they are. */
+static void
+test_complete(void)
+{
+    static const gint64 phases[LANES] = {0, 3, 9};
+    const CtReceivedSizes sizes = {.n_lanes = LANES,
+                                   .n_addresses = ADDRESSES,
+                                   .n_samples = SAMPLES,
+                                   .window = 1000,
+                                   .max_gap = 10000,
+                                   .packet_bytes = BYTES,
+                                   .buffer_bytes = 1 << 20};
+    Run run;
+    run_init(&run, &sizes, 1);
+    for (gint64 i = 0; i < 50; i++) {
+        for (guint lane = 0; lane < LANES; lane++) {
+            g_assert_cmpint(ct_received_safe(run.received, G_MININT64), ==, i * SAMPLES);
+            g_assert_cmpint(ct_received_safe(run.received, i * SAMPLES + 1), <=, i * SAMPLES);
+            put(&run, lane, i * SAMPLES + phases[lane], lane == 1);
+        }
+        if (i % 7 == 0)
+            load_all(&run);
+    }
+    load_all(&run);
+    g_assert_cmpint(run.position, ==, 50 * SAMPLES);
+    g_assert_cmpuint(run.n_used, ==, 100);
+    g_assert_cmpuint(count(&run, CT_PACKETS_FLAGGED), ==, 50);
+    /* Doubled packets of samples that are read, and others of their time. */
+    put(&run, 0, 20 * SAMPLES, FALSE);
+    put(&run, 1, 20 * SAMPLES + phases[1], FALSE);
+    g_assert_cmpuint(count(&run, CT_PACKETS_DUPLICATE), ==, 2);
+    put(&run, 2, 20 * SAMPLES + 5, FALSE);
+    put(&run, 2, 21 * SAMPLES + 5, FALSE);
+    put(&run, 2, 22 * SAMPLES + 5, FALSE);
+    g_assert_cmpuint(count(&run, CT_PACKETS_MISTIMED), ==, 2);
+    /* Where one is missing, the window passes first, and then what came meanwhile is safe. */
+    for (gint64 i = 51; i < 150; i++)
+        for (guint lane = 0; lane < LANES; lane++) {
+            put(&run, lane, i * SAMPLES + phases[lane], FALSE);
+            g_assert_cmpint(ct_received_safe(run.received, G_MININT64), ==, 50 * SAMPLES);
+        }
+    put(&run, 1, 50 * SAMPLES + phases[1], FALSE);
+    put(&run, 0, 151 * SAMPLES, FALSE);
+    g_assert_cmpint(ct_received_safe(run.received, G_MININT64), ==, 150 * SAMPLES);
+    put(&run, 0, 50 * SAMPLES, FALSE);
+    g_assert_cmpuint(count(&run, CT_PACKETS_LATE), ==, 1);
+    load_all(&run);
+    g_assert_cmpuint(count(&run, CT_PACKETS_MISSING), ==, 2);
+    g_assert_cmpuint(count(&run, CT_PACKETS_DROPPED), ==, 0);
     run_clear(&run);
 }
 
@@ -319,6 +371,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/received/window", test_window);
+    g_test_add_func("/received/complete", test_complete);
     g_test_add_func("/received/any-time", test_any_time);
     g_test_add_func("/received/dropped", test_dropped);
     g_test_add_func("/received/buffers", test_buffers);
