@@ -14,8 +14,8 @@ MEASURED = ROOT / "docs" / "measured"
 TEMPLATE = MEASURED / "performance.md.in"
 
 # The benchmarks of `meson test --benchmark` whose output the page shows, with the kind of machine.
-GROUPS = {"floors": "cpu", "network": "cpu", "orders-cpu": "cpu", "stage": "cpu", "pipeline": "cpu",
-          "fusion": "cpu", "gpu": "gpu", "orders-gpu": "gpu"}
+GROUPS = {"floors": "cpu", "network": "cpu", "orders-cpu": "cpu", "kernels-cpu": "cpu", "stage": "cpu",
+          "pipeline": "cpu", "fusion": "cpu", "gpu": "gpu", "orders-gpu": "gpu"}
 
 BANK = re.compile(r"PFB (?P<type>\w+) (?P<channels>\d+) channels, (?P<taps>\d+) taps"
                   r"(?:, (?!then )(?P<way>.+))?")

@@ -3,6 +3,7 @@
  *
  *     bench-choices [--device] GROUP [WORD…]
  *
+ *     kernels     the share of a pipeline's time that its kernels take
  *     orders      transposes between all orders of four axes
  *     cells       the correlator over its tunables
  *     crossings   a shared layout against an inserted transpose, and where that runs
@@ -25,7 +26,7 @@ static const struct {
 } groups[] = {
     {"orders", orders_measure, 1, 5, 0.05},         {"cells", cells_measure, 1, 3, 0.03},
     {"crossings", crossings_measure, 0, 5, 0.2},    {"plans", plans_measure, 0, 1, 0},
-    {"transforms", transforms_measure, 1, 5, 0.02},
+    {"transforms", transforms_measure, 1, 5, 0.02}, {"kernels", kernels_measure, 1, 9, 0.1},
 };
 
 static gboolean

@@ -78,6 +78,7 @@ gdouble choices_share(const GArray *seconds, const GArray *rates);
 gboolean orders_measure(Choices *choices);
 gboolean cells_measure(Choices *choices);
 gboolean crossings_measure(Choices *choices);
+gboolean kernels_measure(Choices *choices);
 gboolean transforms_measure(Choices *choices);
 /* This needs no machine: `device` and workers are not used. */
 gboolean plans_measure(Choices *choices);

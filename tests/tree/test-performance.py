@@ -237,7 +237,7 @@ class Command(unittest.TestCase):
 
     def test_refuses_what_it_does_not_know(self):
         with self.tree() as root:
-            self.assertIn("--measure wants floors, network, orders-cpu, stage, pipeline, fusion, gpu, orders-gpu, but is "
+            self.assertIn("--measure wants floors, network, orders-cpu, kernels-cpu, stage, pipeline, fusion, gpu, orders-gpu, but is "
                           "given stages", self.run_in(root, "--measure", "stages").stderr)
             self.assertIn("scripts/performance --measure [GROUP…]", self.run_in(root, "--all").stderr)
             (root / "build" / "build.ninja").unlink()
