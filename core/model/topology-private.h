@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What topology.c asks topology-hwloc.c, or topology-missing.c in a build without hwloc. */
+#pragma once
+
+#include "topology.h"
+
+#include <sched.h>
+
+/* The NUMA node of a processor. */
+gint ct_topology_numa_of(guint number);
+/* The processors of the machine that hwloc was told to describe. */
+void ct_topology_described(cpu_set_t *processors);
