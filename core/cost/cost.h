@@ -36,6 +36,8 @@ typedef struct {
                          device_bytes included */
     /* Whether one device can copy to another without the host. NULL: none can. */
     gboolean (*are_peers)(guint from, guint to);
+    /* The NUMA node next to a device, or CT_NO_NUMA. NULL: none is known. */
+    gint (*numa_of_device)(guint device);
 } CtMachine;
 
 /* Estimates the host's ceilings from its clock, caches and instruction sets. Nothing is run, so a

@@ -63,6 +63,7 @@ ct_machine_find_devices(CtMachine *machine)
 {
     machine->n_devices = ct_devices(&machine->devices, &machine->no_device);
     machine->are_peers = ct_device_are_peers;
+    machine->numa_of_device = ct_device_numa;
     if (machine->n_devices > 0)
         ct_cuda_driver(NULL)->driver_version(&machine->driver_version);
 }

@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include "model/quantity.h"
+#include "model/topology.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -142,6 +143,22 @@ ct_device_are_peers(guint from, guint to)
     return driver && driver->device_get(&a, (int)from) == CT_CUDA_SUCCESS &&
            driver->device_get(&b, (int)to) == CT_CUDA_SUCCESS &&
            driver->can_access_peer(&can, a, b) == CT_CUDA_SUCCESS && can;
+}
+
+gboolean
+ct_device_bus(guint index, char bus[CT_BUS_BYTES])
+{
+    const CtCudaDriver *driver = ct_cuda_driver(NULL);
+    CtCuDevice handle;
+    return driver && driver->device_get(&handle, (int)index) == CT_CUDA_SUCCESS &&
+           driver->device_bus_id(bus, CT_BUS_BYTES, handle) == CT_CUDA_SUCCESS;
+}
+
+gint
+ct_device_numa(guint index)
+{
+    char bus[CT_BUS_BYTES];
+    return ct_device_bus(index, bus) ? ct_topology_numa_of_bus(bus) : CT_NO_NUMA;
 }
 
 /* ---- one device ---- */

@@ -14,6 +14,12 @@ guint ct_devices(const CtDeviceInfo **info, const char **reason);
 /* Whether device `from` can copy to the memory of device `to` without the host. Opens neither. */
 gboolean ct_device_are_peers(guint from, guint to);
 
+/* The NUMA node next to device `index`; CT_NO_NUMA: not known. */
+gint ct_device_numa(guint index);
+/* The bus of device `index`, "0000:01:00.0". FALSE: the driver does not say. */
+#define CT_BUS_BYTES 32
+gboolean ct_device_bus(guint index, char bus[CT_BUS_BYTES]);
+
 /* Opens device `index`. A device may be opened more than once; each opening must be closed. */
 CtDevice *ct_device_open(guint index, GError **error);
 /* Opens those devices of this machine that can be opened, and keeps them open until the array is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The energy that devices use, as NVIDIA's NVML tells it: a library of the driver, opened at run
  * time. Its functions are declared after its documentation. */
-#include "device/cuda-driver.h"
+#include "device/device.h"
 #include "energy.h"
 #include "model/environment.h"
 
@@ -11,7 +11,7 @@
 #define VARIABLE "CORNERTURN_NVML"
 #define LIBRARY  "libnvidia-ml.so.1"
 
-enum { SUCCESS = 0, BUS_ID_BYTES = 32 };
+enum { SUCCESS = 0 };
 
 typedef int Result;
 typedef struct HandleOpaque *Handle;
@@ -67,8 +67,7 @@ ct_energy_read_device(guint device, guint64 *millijoules, const char **reason)
 {
     static GOnce once = G_ONCE_INIT;
     const Nvml *nvml = g_once(&once, open_nvml, NULL);
-    char id[BUS_ID_BYTES];
-    CtCuDevice number;
+    char bus[CT_BUS_BYTES];
     Handle handle;
     unsigned long long energy;
     if (nvml->reason) {
@@ -76,13 +75,11 @@ ct_energy_read_device(guint device, guint64 *millijoules, const char **reason)
         return FALSE;
     }
     /* NVML numbers devices by their bus, and the driver as it is told. */
-    const CtCudaDriver *driver = ct_cuda_driver(NULL);
-    if (!driver || driver->device_get(&number, (int)device) != CT_CUDA_SUCCESS ||
-        driver->device_bus_id(id, sizeof id, number) != CT_CUDA_SUCCESS) {
+    if (!ct_device_bus(device, bus)) {
         *reason = "the driver does not say at which bus the device is";
         return FALSE;
     }
-    Result result = nvml->by_bus_id(id, &handle);
+    Result result = nvml->by_bus_id(bus, &handle);
     if (result == SUCCESS)
         result = nvml->energy(handle, &energy);
     if (result != SUCCESS) {
