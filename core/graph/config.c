@@ -4,11 +4,12 @@
 
 #include "model/quantity.h"
 #include "model/suggest.h"
+#include "model/topology.h"
 
 #include <string.h>
 
-static const char *const top_keys[] = {"backend", "block",    "observation", "stages",
-                                       "start",   "stations", "stop"};
+static const char *const top_keys[] = {"backend", "block", "cpus",     "numa", "observation",
+                                       "stages",  "start", "stations", "stop"};
 
 static void
 link_clear(gpointer item)
@@ -42,6 +43,7 @@ ct_config_free(CtConfig *config)
     ct_value_free(config->stations);
     ct_value_free(config->start);
     ct_value_free(config->stop);
+    g_clear_pointer(&config->cpus, g_array_unref);
     g_free(config->path);
     g_free(config->text);
     g_strfreev(config->overrides);
@@ -70,6 +72,7 @@ ct_config_new(const CtConfig *config)
     made->stations = config->stations ? ct_value_copy(config->stations) : NULL;
     made->start = config->start ? ct_value_copy(config->start) : NULL;
     made->stop = config->stop ? ct_value_copy(config->stop) : NULL;
+    made->cpus = config->cpus ? g_array_ref(config->cpus) : NULL;
     made->stages = g_ptr_array_new_with_free_func(stage_free);
     return made;
 }
@@ -106,6 +109,7 @@ ct_config_add_copy(CtConfig *config, const CtConfigStage *stage, const char *nam
     made->labels = stage->labels ? ct_value_copy(stage->labels) : NULL;
     made->reread = stage->reread;
     made->reread_place = stage->reread_place;
+    made->numa = stage->numa;
     for (guint i = 0; i < stage->links->len; i++) {
         const CtConfigLink *link = &g_array_index(stage->links, CtConfigLink, i);
         const CtConfigLink copy = {
@@ -235,6 +239,37 @@ read_block(const CtValue *value, const char *node, gint64 *block, GError **error
     return TRUE;
 }
 
+/* ---- processors ---- */
+
+/* `cpus: 0-3,8` */
+static gboolean
+read_cpus(const CtValue *value, CtConfig *config, GError **error)
+{
+    g_autoptr(GError) cause = NULL;
+    const char *text = get_name(value, NULL, "cpus", "processors as in 0-3,8", error);
+    if (!text)
+        return FALSE;
+    config->cpus_place = value->place;
+    config->cpus = ct_processors_parse(text, &cause);
+    return config->cpus || blame(&value->place, NULL, error, "'cpus' %s", cause->message);
+}
+
+/* `numa: 1` */
+static gboolean
+read_numa(const CtValue *value, const char *node, CtConfigNuma *numa, GError **error)
+{
+    static const char wanted[] = "the number of a NUMA node";
+    guint64 number;
+    const char *text = get_name(value, node, "numa", wanted, error);
+    if (!text)
+        return FALSE;
+    if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXINT, &number, NULL))
+        return blame(&value->place, node, error, "'numa' wants %s, but is given '%s'", wanted,
+                     text);
+    *numa = (CtConfigNuma){TRUE, (gint)number, value->place};
+    return TRUE;
+}
+
 /* ---- links ---- */
 
 static gboolean
@@ -343,6 +378,8 @@ read_key(CtConfigStage *stage, const CtValue *key, const CtValue *item, GError *
         stage->block_place = item->place;
         return read_block(item, stage->name, &stage->block, error);
     }
+    if (g_str_equal(key->text, "numa"))
+        return read_numa(item, stage->name, &stage->numa, error);
     if (g_str_equal(key->text, "labels"))
         return read_labels(item, stage, error);
     if (g_str_equal(key->text, "reread")) {
@@ -434,6 +471,10 @@ read_top(CtConfig *config, const CtValue *top, GError **error)
             ok = read_backend(item, NULL, &config->backend, error);
         } else if (g_str_equal(key->text, "block"))
             ok = read_block(item, NULL, &config->block, error);
+        else if (g_str_equal(key->text, "cpus"))
+            ok = read_cpus(item, config, error);
+        else if (g_str_equal(key->text, "numa"))
+            ok = read_numa(item, NULL, &config->numa, error);
         else if (g_str_equal(key->text, "stages"))
             ok = read_stages(config, item, error);
         else if (g_str_equal(key->text, "observation") || g_str_equal(key->text, "stations"))

@@ -16,6 +16,13 @@ typedef struct {
 /* Parses "auto", "reference", "cpu", "cuda" or "cuda:1". */
 gboolean ct_config_backend_parse(CtConfigBackend *backend, const char *text, GError **error);
 
+/* `numa: 1` */
+typedef struct {
+    gboolean is_given;
+    gint number; /* of a NUMA node */
+    CtPlace place;
+} CtConfigNuma;
+
 /* An item of `from`. */
 typedef struct {
     char *port;   /* of this stage; NULL: the next free one */
@@ -39,6 +46,7 @@ typedef struct {
     CtValue *labels; /* of a source, a mapping from axes to lists of names; NULL: not given */
     gboolean reread; /* the files of its parameters are read again when they change */
     CtPlace reread_place;
+    CtConfigNuma numa;
     CtValue *params; /* a mapping: all other keys */
 } CtConfigStage;
 
@@ -50,6 +58,9 @@ typedef struct {
     CtConfigBackend backend;
     CtPlace backend_place; /* the place of the graph if no backend is given */
     gint64 block;          /* 0: the planner chooses */
+    GArray *cpus;          /* of guint: numbers of processors; NULL: not given */
+    CtPlace cpus_place;
+    CtConfigNuma numa;     /* of the nodes that give none */
     CtValue *observation;  /* NULL: not given */
     CtValue *stations;     /* from their file, if they are in one; NULL: not given */
     CtValue *start, *stop; /* times; NULL: not given */

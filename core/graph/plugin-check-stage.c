@@ -115,8 +115,8 @@ check_files(const CtCheck *check, const char *field, const CtParam *param, GErro
 static gboolean
 check_param(const CtCheck *check, const CtParam *param, GError **error)
 {
-    static const char *const of_graphs[] = {"stage", "from",   "backend", "variant",
-                                            "block", "reread", NULL};
+    static const char *const of_graphs[] = {"stage", "from", "backend", "variant",
+                                            "block", "numa", "reread",  NULL};
     const guint known = CT_PARAM_REQUIRED | CT_PARAM_LIST | CT_PARAM_TABLE | CT_PARAM_RANGED |
                         CT_PARAM_WRITTEN | CT_PARAM_LIVE | CT_PARAM_PIPE | CT_PARAM_SAMPLES;
     g_autofree char *field = g_strdup_printf("params '%s'", param->name);

@@ -121,7 +121,7 @@ static const struct {
      "g:1:9: 'stages' wants a mapping from names to stages, but is given a list of 1"},
     {"stage: {}", "g:1:1: there is no key 'stage'; did you mean 'stages'?"},
     {"pipeline: {}", "g:1:1: there is no key 'pipeline'; a graph has backend, block, "
-                     "observation, stages, start, stations, stop"},
+                     "cpus, numa, observation, stages, start, stations, stop"},
     {"backend: gpu", "g:1:10: 'backend' wants auto, reference, cpu, cuda or cuda:N, but is given "
                      "'gpu'"},
     {"backend: cuda:x", "g:1:10: 'backend' wants auto, reference, cpu, cuda or cuda:N, but is "
