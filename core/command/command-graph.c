@@ -13,6 +13,7 @@ typedef struct {
     char **backends;
     char **variants;
     int workers;
+    char *cpus;
     char *duration;
     char *cache;
     char *device_block;
@@ -29,6 +30,7 @@ given_clear(Given *given)
     g_strfreev(given->set);
     g_strfreev(given->backends);
     g_strfreev(given->variants);
+    g_free(given->cpus);
     g_free(given->duration);
     g_free(given->cache);
     g_free(given->device_block);
@@ -70,6 +72,16 @@ apply_variants(CtPipeline *pipeline, char **variants, GError **error)
         }
     }
     return TRUE;
+}
+
+static gboolean
+apply_cpus(CtPipeline *pipeline, const char *cpus, GError **error)
+{
+    g_autoptr(GError) cause = NULL;
+    if (ct_pipeline_set_cpus(pipeline, cpus, &cause))
+        return TRUE;
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--cpus %s", cause->message);
+    return FALSE;
 }
 
 static gboolean
@@ -140,6 +152,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         {"workers", 0, 0, G_OPTION_ARG_INT, &given.workers,
          "Threads that share the work (default: CORNERTURN_WORKERS, or one for each processor)",
          "N"},
+        {"cpus", 0, 0, G_OPTION_ARG_STRING, &given.cpus,
+         "Processors of the run, as in 0-3,8 (default: as the graph says, or all)", "LIST"},
         {"duration", 0, 0, G_OPTION_ARG_STRING, &given.duration,
          "End the sources after this time of the stream", "TIME"},
         {"cache", 0, 0, G_OPTION_ARG_STRING, &given.cache,
@@ -202,6 +216,7 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         !apply_backends(pipeline, given.backends, error) ||
         !apply_variants(pipeline, given.variants, error) ||
         !ct_pipeline_set_workers(pipeline, (guint)MAX(given.workers, 0), error) ||
+        !apply_cpus(pipeline, given.cpus, error) ||
         !ct_pipeline_set_default_layouts(pipeline, given.default_layouts, error) ||
         !ct_pipeline_set_fusion(pipeline, !given.no_fusion, error) ||
         !ct_pipeline_set_in_flight(pipeline, (guint)MAX(given.in_flight, 0), error) ||

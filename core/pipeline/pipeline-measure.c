@@ -68,6 +68,7 @@ ct_pipeline_tune(CtPipeline *pipeline, const CtTuneControl *control, gboolean *i
                                "a finite budget of 0 s or more", error) ||
         !ct_pipeline_check(pipeline, error))
         return NULL;
+    ct_pipeline_settle(pipeline);
     const CtTuneOptions options = {
         .graph = pipeline->graph,
         .registry = pipeline->registry,
@@ -91,6 +92,7 @@ ct_pipeline_compare(CtPipeline *pipeline, const CtTuneControl *control, GError *
 {
     if (!ct_pipeline_check_fed(pipeline, error))
         return NULL;
+    ct_pipeline_settle(pipeline);
     const CtCompareOptions options = {
         .graph = pipeline->graph,
         .registry = pipeline->registry,

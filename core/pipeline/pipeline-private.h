@@ -14,9 +14,11 @@ struct CtPipeline {
     char *text;
     gsize length;
     char *name;
-    GPtrArray *overrides; /* of char, NULL-terminated */
-    char *costs;          /* the cost database that the options point to */
-    guint default_workers;
+    GPtrArray *overrides;  /* of char, NULL-terminated */
+    char *costs;           /* the cost database that the options point to */
+    guint default_workers; /* that the environment names; 0: it names none */
+    guint n_workers;       /* that the caller or the environment names; 0: neither does */
+    GArray *cpus;          /* of guint: processors that the caller names; NULL: it names none */
     gboolean leaves_pipes; /* refuses to read them */
     gboolean is_verified;  /* for ct_pipeline_verify(), which reads all outputs */
     CtPlanOptions plan_options;
@@ -65,6 +67,8 @@ gboolean ct_pipeline_is_within(const char *function, gdouble given, gdouble leas
 /* Reads the text and checks its syntax, so that errors in the file are reported when it is loaded.
  * After an error the pipeline is unchanged. */
 gboolean ct_pipeline_configure(CtPipeline *pipeline, GError **error);
+/* Settles the options of plans that depend on the graph, which is checked. */
+void ct_pipeline_settle(CtPipeline *pipeline);
 /* Begins a new list of the warnings of a run or a verification. */
 void ct_pipeline_renew_late_warnings(CtPipeline *pipeline);
 /* All warnings until now: an array of CtWarning, for g_ptr_array_unref. */

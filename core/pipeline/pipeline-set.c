@@ -151,7 +151,20 @@ ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers, GError **error)
         !ct_pipeline_is_within(__func__, n_workers, 0, CT_PIPELINE_MAX_WORKERS,
                                "0 to " G_STRINGIFY(CT_PIPELINE_MAX_WORKERS) " workers", error))
         return FALSE;
-    pipeline->plan_options.n_workers = n_workers > 0 ? n_workers : pipeline->default_workers;
+    pipeline->n_workers = n_workers > 0 ? n_workers : pipeline->default_workers;
+    return TRUE;
+}
+
+gboolean
+ct_pipeline_set_cpus(CtPipeline *pipeline, const char *cpus, GError **error)
+{
+    if (!ct_pipeline_is_before(pipeline, CT_STEP_PLAN, __func__, error))
+        return FALSE;
+    GArray *parsed = cpus ? ct_processors_parse(cpus, error) : NULL;
+    if (cpus && !parsed)
+        return FALSE;
+    g_clear_pointer(&pipeline->cpus, g_array_unref);
+    pipeline->cpus = parsed;
     return TRUE;
 }
 

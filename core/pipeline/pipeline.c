@@ -3,7 +3,6 @@
 #include "graph/endpoints.h"
 #include "graph/stream-facts.h"
 #include "model/environment.h"
-#include "model/thread.h"
 #include "pipeline-private.h"
 #include "plan/describe.h"
 
@@ -26,12 +25,12 @@ new_pipeline(const char *name)
     return pipeline;
 }
 
-/* The number of workers where the caller names none. */
+/* The number of workers that the environment names. */
 static gboolean
 find_workers(CtPipeline *pipeline, GError **error)
 {
     const char *given = ct_environment("CORNERTURN_WORKERS");
-    guint64 n = ct_thread_processors();
+    guint64 n = 0;
     if (given && *given &&
         !g_ascii_string_to_unsigned(given, 10, 1, CT_PIPELINE_MAX_WORKERS, &n, NULL)) {
         g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
@@ -39,7 +38,7 @@ find_workers(CtPipeline *pipeline, GError **error)
                     CT_PIPELINE_MAX_WORKERS, given);
         return FALSE;
     }
-    pipeline->default_workers = pipeline->plan_options.n_workers = (guint)n;
+    pipeline->default_workers = pipeline->n_workers = (guint)n;
     return TRUE;
 }
 
@@ -94,6 +93,7 @@ ct_pipeline_free(CtPipeline *pipeline)
     g_hash_table_unref(pipeline->plan_options.variants);
     g_hash_table_unref(pipeline->offers);
     g_ptr_array_unref(pipeline->overrides);
+    g_clear_pointer(&pipeline->cpus, g_array_unref);
     g_free(pipeline->memory);
     ct_sink_sends_free(pipeline->sends);
     g_free(pipeline->costs);
@@ -138,12 +138,26 @@ ct_pipeline_check(CtPipeline *pipeline, GError **error)
     return !pipeline->run_options.strict || ct_warnings_refuse(pipeline->warnings, error);
 }
 
+void
+ct_pipeline_settle(CtPipeline *pipeline)
+{
+    static const CtPlace option = {.file = "--cpus"};
+    CtPlanOptions *options = &pipeline->plan_options;
+    options->cpus = pipeline->cpus ? pipeline->cpus : pipeline->config->cpus;
+    options->cpus_place = pipeline->cpus ? option : pipeline->config->cpus_place;
+    options->n_workers = pipeline->n_workers > 0
+                             ? pipeline->n_workers
+                             : ct_plan_default_workers(pipeline->graph, options);
+}
+
 gboolean
 ct_pipeline_plan(CtPipeline *pipeline, GError **error)
 {
-    if (!pipeline->plan && ct_pipeline_check(pipeline, error))
+    if (!pipeline->plan && ct_pipeline_check(pipeline, error)) {
+        ct_pipeline_settle(pipeline);
         pipeline->plan =
             ct_plan_new(pipeline->graph, pipeline->registry, &pipeline->plan_options, error);
+    }
     return pipeline->plan &&
            (!pipeline->run_options.strict || ct_warnings_refuse(pipeline->plan->warnings, error));
 }

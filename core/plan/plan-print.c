@@ -4,6 +4,7 @@
 #include "model/quantity.h"
 #include "model/table.h"
 #include "plan-footprint.h"
+#include "plan-processors.h"
 #include "plan-sizes.h"
 
 #include <cornerturn/json.h>
@@ -34,11 +35,13 @@ samples_per_firing(const CtPlanNode *node)
     return node->n_inputs > 0 ? node->input_bindings[0].max_samples : 0;
 }
 
-/* "host", "cuda:1" */
+/* "host", "host, NUMA 1", "cuda:1" */
 static char *
-describe_place(gint place)
+describe_place(gint place, gint numa)
 {
-    return place == CT_HOST ? g_strdup("host") : g_strdup_printf("cuda:%d", place);
+    if (place != CT_HOST)
+        return g_strdup_printf("cuda:%d", place);
+    return numa == CT_NO_NUMA ? g_strdup("host") : g_strdup_printf("host, NUMA %d", numa);
 }
 
 /* Whether the program feeds the link, whose samples are then in the program's memory. */
@@ -64,7 +67,7 @@ node_row(const CtPlan *plan, const CtPlanNode *node)
     char *const cells[] = {
         g_strdup_printf("%s%s", node->inserted ? "+ " : "", node->name),
         ct_tuning_name(node->variant, node->tuning),
-        describe_place(node->place),
+        describe_place(node->place, node->numa),
         *inputs && *outputs ? g_strdup_printf("%s -> %s", inputs, outputs)
         : *outputs          ? g_strdup_printf("-> %s", outputs)
                             : g_strdup_printf("%s ->", inputs),
@@ -104,7 +107,7 @@ buffer_row(const CtPlan *plan, const CtPlanLink *link)
     char *const cells[] = {
         buffer_name(plan, link),
         g_strdup(readers->str),
-        describe_place(link->place),
+        describe_place(link->place, link->numa),
         ct_layout_to_string(&link->layout),
         g_strdup_printf("%" G_GINT64_FORMAT, link->max_samples),
         g_strdup_printf("%" G_GINT64_FORMAT, link->history + link->capacity),
@@ -125,6 +128,7 @@ print_totals(GString *text, const CtPlan *plan)
 {
     g_autofree char *on_host = ct_format_bytes(plan->bytes);
     g_string_append_printf(text, "host: %s\n", on_host);
+    ct_plan_print_processors(text, plan);
     for (guint d = 0; d < plan->n_devices; d++) {
         gsize apart = 0;
         for (guint l = 0; l < plan->links->len; l++) {
@@ -140,6 +144,8 @@ print_totals(GString *text, const CtPlan *plan)
                                memory);
         if (apart > plan->device_bytes[d])
             g_string_append_printf(text, ", %s if no buffers shared bytes", otherwise);
+        if (plan->numas[d] != CT_NO_NUMA)
+            g_string_append_printf(text, ", next to NUMA node %d", plan->numas[d]);
         g_string_append_c(text, '\n');
     }
     g_autofree char *aim = ct_format_bytes(plan->device_aim);
@@ -314,10 +320,11 @@ add_links(CtJson *json, const char *key, guint n, const gint *links)
 }
 
 static void
-add_place(CtJson *json, gint place)
+add_place(CtJson *json, gint place, gint numa)
 {
-    g_autofree char *name = describe_place(place);
+    g_autofree char *name = describe_place(place, CT_NO_NUMA);
     ct_json_add_text(json, "place", name);
+    add_index(json, "numa", numa);
 }
 
 /* All tunables, including those with their default value. */
@@ -375,7 +382,7 @@ add_node(CtJson *json, const CtPlanNode *node)
     ct_json_add_text(json, "variant", node->variant->name);
     ct_json_add_boolean(json, "inserted", node->inserted);
     add_tuning(json, node);
-    add_place(json, node->place);
+    add_place(json, node->place, node->numa);
     add_index(json, "queue", node->queue);
     add_links(json, "inputs", node->n_inputs, node->inputs);
     add_links(json, "outputs", node->n_outputs, node->outputs);
@@ -425,7 +432,7 @@ add_link(CtJson *json, const CtPlan *plan, const CtPlanLink *link)
     ct_json_add_integer(json, "skew", link->skew);
     ct_json_add_text(json, "circle", link->circle);
     add_readers(json, link);
-    add_place(json, link->place);
+    add_place(json, link->place, link->numa);
     if (link->place != CT_HOST && !is_fed(plan, link))
         ct_json_add_integer(json, "offset", (gint64)link->offset);
     add_index(json, "group", link->transient ? link->group : -1);
@@ -456,6 +463,7 @@ add_devices(CtJson *json, const CtPlan *plan)
         ct_json_add_text(json, "name", plan->devices[d].name);
         ct_json_add_integer(json, "bytes", (gint64)plan->device_bytes[d]);
         ct_json_add_integer(json, "memory", (gint64)plan->devices[d].memory_bytes);
+        add_index(json, "numa", plan->numas[d]);
         ct_json_end_object(json);
     }
     ct_json_end_array(json);
@@ -470,6 +478,7 @@ ct_plan_to_json(const CtPlan *plan)
 {
     CtJson *json = ct_json_new();
     ct_json_add_integer(json, "workers", plan->n_workers);
+    ct_plan_add_processors(json, plan);
     ct_json_add_integer(json, "bytes", (gint64)plan->bytes);
     ct_json_add_boolean(json, "exact", plan->least >= plan->seconds);
     ct_json_add_real(json, "seconds", plan->seconds);

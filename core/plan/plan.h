@@ -6,6 +6,17 @@
 #include "cost/cost.h"
 #include "cost/estimate.h"
 #include "graph/graph.h"
+#include "model/topology.h"
+
+/* The processors of a run. */
+typedef struct {
+    GArray *processors;  /* of CtProcessor: those that its threads may use */
+    GArray *workers;     /* of CtProcessor: that of each worker */
+    gboolean is_limited; /* the process may use further ones */
+    gboolean is_divided; /* nodes of the graph name NUMA nodes, and workers are of several: such a
+                            node is served by workers of its NUMA node alone */
+    guint n_numas;       /* of the machine */
+} CtPlanProcessors;
 
 /* A queue of a device. Nodes that exchange data on one device share one queue of each kind. */
 typedef struct {
@@ -29,6 +40,8 @@ typedef struct {
     gint place; /* where it runs: CT_HOST, or the device of its queue. Its inputs and outputs lie
                    there too; those of an inserted copy lie where their links say */
     gint queue; /* index into the plan's queues; −1: it runs on the host */
+    gint numa;  /* on the host: the NUMA node that the graph gives it; CT_NO_NUMA: any, or the
+                   machine has only one */
     guint n_inputs;
     gint *inputs;              /* links; −1: not connected, or only described and without data */
     CtStream *streams;         /* [n_inputs] the inputs, of the type to which they were converted */
@@ -66,8 +79,9 @@ typedef struct {
     guint writer;
     guint port;
     const CtStream *stream;
-    CtLayout layout;    /* concrete */
-    gint place;         /* CT_HOST or the device in whose memory the ring lies */
+    CtLayout layout; /* concrete */
+    gint place;      /* CT_HOST or the device in whose memory the ring lies */
+    gint numa;       /* on the host: the NUMA node of this memory; CT_NO_NUMA: the kernel chooses */
     gint64 max_samples; /* the most samples that a firing of the writer makes */
     gint64 granule;     /* samples in a block where the layout blocks time; else 1 */
     gint64 history;     /* the most samples that a reader may leave, too few to fire, in granules:
@@ -118,8 +132,10 @@ void ct_fixed_free(CtFixed *fixed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtFixed, ct_fixed_free)
 
 typedef struct {
-    guint n_workers;
-    CtBackend backend; /* for all nodes for which the graph names none; CT_N_BACKENDS: the best */
+    guint n_workers;    /* 0: one for each processor of the run */
+    const GArray *cpus; /* of guint: the processors of the run; NULL: all that it may use */
+    CtPlace cpus_place; /* of `cpus`, for errors */
+    CtBackend backend;  /* for all nodes for which the graph names none; CT_N_BACKENDS: the best */
     GHashTable *backends; /* node name → "reference" …: --backend; NULL: none */
     GHashTable *variants; /* node name → "NAME" or "NAME:tile=4,…": --variant; NULL: none */
     GHashTable *fixed; /* node name (of a chain of nodes, the first) → CtFixed, which overrides the
@@ -148,6 +164,7 @@ typedef struct {
 typedef struct {
     const CtGraph *graph;
     guint n_workers;
+    CtPlanProcessors processors;
     gint64 n_missing;  /* as in the options */
     GPtrArray *nodes;  /* of CtPlanNode, every node after those that feed it */
     GPtrArray *links;  /* of CtPlanLink */
@@ -157,7 +174,9 @@ typedef struct {
     gsize *device_bytes;         /* [n_devices] of the arena: the one allocation on the device in
                                     which its links lie */
     const CtDeviceInfo *devices; /* [n_devices] borrowed from the options or from the process */
-    gsize bytes;                 /* of all rings in host memory */
+    gint *numas; /* [n_devices] the NUMA nodes next to them; CT_NO_NUMA: not known, or the machine
+                    has only one */
+    gsize bytes; /* of all rings in host memory */
     guint n_resources;
     gdouble *busy;   /* [n_resources] predicted seconds for which each is busy, for a second of
                         stream: see ct_resource() */
@@ -213,6 +232,11 @@ gint64 ct_plan_needs(const CtPlan *plan, const CtPlanNode *node, guint port);
 gsize ct_plan_bytes(const CtPlan *plan);
 void ct_plan_free(CtPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPlan, ct_plan_free)
+
+/* The number of workers for the graph where the options give none. */
+guint ct_plan_default_workers(const CtGraph *graph, const CtPlanOptions *options);
+/* The workers that serve the nodes of this NUMA node; CT_NO_NUMA: all. */
+guint ct_plan_count_workers(const CtPlan *plan, gint numa);
 
 /* The node that keeps one thread busy the longest by itself; NULL: there is none. */
 const CtPlanNode *ct_plan_longest_alone(const CtPlan *plan);

@@ -361,6 +361,10 @@ ct_planner_check_options(const CtPlanner *planner, GError **error)
             return FALSE;
         }
     }
+    if (planner->processors_fault) {
+        g_propagate_error(error, g_error_copy(planner->processors_fault));
+        return FALSE;
+    }
     return check_variants(planner, error) && check_common(planner, error) &&
            check_nodes(planner, error);
 }
@@ -528,6 +532,11 @@ ct_planner_fits(const CtPlanner *planner, const CtVariant *variant, const guint 
             return FALSE;
         if (ct_planner_place(planner, node, variant) != place) {
             *reason = g_strdup("its stages are to run on different devices");
+            return FALSE;
+        }
+        if (place == CT_HOST && ct_plan_asked_numa(graph, node) !=
+                                    ct_plan_asked_numa(graph, node_of(graph, nodes[0]))) {
+            *reason = g_strdup("its stages are to run on different NUMA nodes");
             return FALSE;
         }
     }

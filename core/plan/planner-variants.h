@@ -4,7 +4,7 @@
 
 #include "planner.h"
 
-/* Checks the names and values of --backend and --variant. */
+/* Checks the names and values of --backend and --variant, and the processors. */
 gboolean ct_planner_check_options(const CtPlanner *planner, GError **error);
 /* Whether `variant` can run on this machine, as an inserted node or any other; if not, *reason,
  * unless `reason` is NULL, is set to a text, allocated. */

@@ -137,6 +137,8 @@ ct_plan_free(CtPlan *plan)
     g_ptr_array_unref(plan->inserted);
     g_array_unref(plan->queues);
     g_free(plan->device_bytes);
+    g_free(plan->numas);
+    ct_plan_processors_clear(&plan->processors);
     g_clear_pointer(&plan->warnings, g_ptr_array_unref);
     g_free(plan->busy);
     g_free(plan->shrunk);
@@ -466,7 +468,8 @@ ct_planner_init(CtPlanner *planner, const CtGraph *graph, CtRegistry *registry,
     };
     for (guint kind = 0; kind < CT_N_INSERTED; kind++)
         planner->inserted[kind] = ct_registry_stage(registry, ct_inserted_stages[kind], NULL);
-    ct_machine_init(&planner->machine, options->n_workers);
+    ct_plan_processors_find(&planner->processors, graph, options, &planner->processors_fault);
+    ct_machine_init(&planner->machine, planner->processors.workers->len);
     if (options->bandwidth > 0)
         planner->machine.bandwidth = options->bandwidth;
     set_devices(&planner->machine, options);
@@ -494,6 +497,8 @@ ct_planner_clear(CtPlanner *planner)
     g_clear_pointer(&planner->firings, g_hash_table_unref);
     g_clear_pointer(&planner->conversions_known, g_hash_table_unref);
     g_clear_pointer(&planner->estimates, ct_estimates_free);
+    ct_plan_processors_clear(&planner->processors);
+    g_clear_error(&planner->processors_fault);
 }
 
 /* Adds up what the nodes of the plan keep busy. A choice that is not proven the best may share more
@@ -538,6 +543,9 @@ plan_once(CtPlanner *planner, GError **error)
         ct_warnings_add(plan->warnings, CT_WARNING_PLAN, NULL, NULL, "%s",
                         ct_estimates_warning(planner->estimates));
     plan->n_workers = planner->machine.n_workers;
+    plan->processors = planner->processors;
+    g_array_ref(plan->processors.processors);
+    g_array_ref(plan->processors.workers);
     plan->n_missing = MAX(options->n_missing, 1);
     plan->nodes = g_ptr_array_new_with_free_func(plan_node_free);
     plan->links = g_ptr_array_new_with_free_func(plan_link_free);
@@ -560,6 +568,7 @@ plan_once(CtPlanner *planner, GError **error)
     plan->least =
         choice->least < choice->seconds ? MIN(choice->least, plan->seconds) : plan->seconds;
     ct_plan_set_queues(plan);
+    ct_plan_set_numas(plan, &planner->machine);
     ct_plan_size_rings(plan, &planner->machine, options->cache_bytes);
     ct_plan_place_links(plan);
     return g_steal_pointer(&plan);

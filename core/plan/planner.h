@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/row.h"
-#include "plan.h"
+#include "plan-processors.h"
 
 /* The state for one graph. */
 typedef struct {
@@ -13,6 +13,8 @@ typedef struct {
     CtMachine machine;
     guint n_in_flight;       /* firings in flight of a node on a device */
     gboolean is_block_tuned; /* machine.device_bytes was found by tuning */
+    CtPlanProcessors processors;
+    GError *processors_fault; /* why they are not those that the user asked for; NULL: they are */
     CtEstimates *estimates;
     GHashTable *firings;           /* see planner-firings.c */
     GHashTable *patterns;          /* text of a row → CtRowPatterns, parsed once */

@@ -66,9 +66,12 @@ CT_EXPORT gboolean ct_pipeline_set_backend(CtPipeline *pipeline, const char *nod
 CT_EXPORT gboolean ct_pipeline_set_variant(CtPipeline *pipeline, const char *node,
                                            const char *variant, GError **error);
 /* At most CT_PIPELINE_MAX_WORKERS. 0: the number in the environment variable CORNERTURN_WORKERS, or
- * else one for each processor that the process may use. */
+ * else one for each processor of the run. */
 CT_EXPORT gboolean ct_pipeline_set_workers(CtPipeline *pipeline, guint n_workers, GError **error);
 #define CT_PIPELINE_MAX_WORKERS 4096
+/* The processors of the run, "0-3,8". NULL: those that the graph names, or else all that the
+ * process may use. */
+CT_EXPORT gboolean ct_pipeline_set_cpus(CtPipeline *pipeline, const char *cpus, GError **error);
 /* The bytes that a firing should read and write, at about, at most CT_PIPELINE_MAX_BYTES. 0: half
  * of the workers' L2 caches. */
 CT_EXPORT gboolean ct_pipeline_set_cache(CtPipeline *pipeline, gsize bytes, GError **error);
