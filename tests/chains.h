@@ -252,6 +252,7 @@ add_node(Chain *chain, const char *name, const CtStage *stage, const CtVariant *
     CtPlanNode *node = g_new0(CtPlanNode, 1);
     node->place = CT_HOST;
     node->queue = -1;
+    node->numa = CT_NO_NUMA;
     node->name = g_strdup(name);
     node->variant = variant;
     node->nodes = g_new0(CtNode, 1);
@@ -288,6 +289,7 @@ add_output(Chain *chain, guint writer, const char *text, gint64 max_samples, gin
     CtPlanNode *node = chain->plan.nodes->pdata[writer];
     CtPlanLink *link = g_new0(CtPlanLink, 1);
     link->place = CT_HOST;
+    link->numa = CT_NO_NUMA;
     CtStream *stream = new_stream(chain);
     stream->ticks_per_sample = ticks;
     link->writer = writer;
@@ -344,6 +346,7 @@ chain_init(Chain *chain, guint n_workers)
 {
     *chain = (Chain){
         .plan = {.n_workers = n_workers,
+                 .processors = {.processors = ct_topology_processors(), .n_numas = 1},
                  .nodes = g_ptr_array_new(),
                  .links = g_ptr_array_new(),
                  .queues = g_array_new(FALSE, FALSE, sizeof(CtPlanQueue)),
@@ -351,6 +354,12 @@ chain_init(Chain *chain, guint n_workers)
         .streams = g_ptr_array_new_with_free_func(g_free),
         .states = g_ptr_array_new_with_free_func(g_free),
     };
+    CtPlanProcessors *found = &chain->plan.processors;
+    found->workers = g_array_new(FALSE, FALSE, sizeof(CtProcessor));
+    for (guint w = 0; w < n_workers; w++)
+        g_array_append_vals(
+            found->workers,
+            &g_array_index(found->processors, CtProcessor, w % found->processors->len), 1);
 }
 
 static inline void
@@ -374,6 +383,8 @@ chain_clear(Chain *chain)
     g_ptr_array_free(chain->plan.nodes, TRUE);
     g_ptr_array_free(chain->plan.links, TRUE);
     g_array_free(chain->plan.queues, TRUE);
+    g_array_free(chain->plan.processors.processors, TRUE);
+    g_array_free(chain->plan.processors.workers, TRUE);
     for (guint i = 0; i < chain->streams->len; i++)
         ct_stream_clear(chain->streams->pdata[i]);
     g_ptr_array_free(chain->streams, TRUE);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -112,10 +113,26 @@ init_lock(CtReception *reception)
     pthread_condattr_destroy(&monotonic);
 }
 
+static gboolean
+check_core(const CtParams *given, GError **error)
+{
+    cpu_set_t cores;
+    if (!ct_params_has(given, "core") || sched_getaffinity(0, sizeof cores, &cores) != 0)
+        return TRUE;
+    const gint64 core = ct_params_int(given, "core");
+    return CPU_ISSET((gsize)core, &cores) ||
+           ct_params_error(given, "core", error,
+                           "wants a core on which this process may run, but is given "
+                           "%" G_GINT64_FORMAT,
+                           core);
+}
+
 static CtReception *
 open_all(const CtSource *source, const CtParams *given, const char *const *paths, guint n,
          GError **error)
 {
+    if (!check_core(given, error))
+        return NULL;
     CtReception *reception = g_new0(CtReception, 1);
     init_lock(reception);
     ct_reception_init_recording(reception, source, given, n);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources of recordings: packets from the network in place of files. */
-#define _GNU_SOURCE /* cpu_set_t */
 #include "receiver.h"
 #include "source-private.h"
 
 #include <math.h>
-#include <sched.h>
 #include <string.h>
 
 gboolean
@@ -82,26 +80,10 @@ begin_packets(CtSourceOpened *opened, GError **error)
     return TRUE;
 }
 
-static gboolean
-check_core(const CtParams *given, GError **error)
-{
-    cpu_set_t cores;
-    if (!ct_params_has(given, "core") || sched_getaffinity(0, sizeof cores, &cores) != 0)
-        return TRUE;
-    const gint64 core = ct_params_int(given, "core");
-    return CPU_ISSET((gsize)core, &cores) ||
-           ct_params_error(given, "core", error,
-                           "wants a core on which this process may run, but is given "
-                           "%" G_GINT64_FORMAT,
-                           core);
-}
-
 gboolean
 ct_source_open_receivers(CtSourceOpened *opened, const CtParams *given, GError **error)
 {
     CtRecording *recording = &opened->recording;
-    if (!check_core(given, error))
-        return FALSE;
     opened->reception =
         ct_reception_get(recording->source, given, (const char *const *)opened->paths->pdata,
                          recording->n_files, error);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting threads and pinning them to processors. */
+/* Starting threads and binding them to processors. */
 #define _GNU_SOURCE
 #include "thread.h"
 
 #include <cornerturn/stage.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -38,19 +39,17 @@ ct_thread_processors(void)
     return (guint)MAX(CPU_COUNT(&allowed), 1);
 }
 
-void
-ct_thread_pin(guint index)
+gboolean
+ct_thread_bind(const CtProcessor *processors, guint n, gint numa)
 {
-    cpu_set_t allowed, one;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;
-    guint left = index % (guint)MAX(CPU_COUNT(&allowed), 1);
-    for (guint cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &allowed) || left-- > 0)
-            continue;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-        return;
+    cpu_set_t all, near;
+    CPU_ZERO(&all);
+    CPU_ZERO(&near);
+    for (guint i = 0; i < n; i++) {
+        CPU_SET(processors[i].number, &all);
+        if (processors[i].numa == numa)
+            CPU_SET(processors[i].number, &near);
     }
+    errno = pthread_setaffinity_np(pthread_self(), sizeof all, CPU_COUNT(&near) ? &near : &all);
+    return errno == 0;
 }

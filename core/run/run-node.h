@@ -97,6 +97,8 @@ typedef struct {
     CtReplacedState *retired;  /* those before them, to be freed */
 } CtArrays;
 
+/* Workers that serve the same nodes; see scheduler-private.h. */
+typedef struct CtTeam CtTeam;
 /* How firings run, on the host or on a device; see place.h. */
 typedef struct CtRunPlace CtRunPlace;
 /* The submissions of a node on a device; see submission.h. */
@@ -113,8 +115,9 @@ typedef struct {
     const CtRunPlace *place;
     CtSubmissions *submissions; /* of a device */
     const CtRingMover *mover;   /* copies the histories of its outputs; NULL: the host does */
-    guint n_workers;
-    const CtConfig *config; /* of the graph; NULL: none */
+    CtTeam *team;               /* the workers that serve it; NULL: all */
+    guint n_workers;            /* the number of these */
+    const CtConfig *config;     /* of the graph; NULL: none */
     CtRunState now;
     CtPrepare prepared; /* the arguments and the result of the first prepare */
     gint64 tuning[CT_MAX_TUNABLES];

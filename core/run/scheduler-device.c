@@ -202,6 +202,7 @@ watch(gpointer data)
 {
     CtWatcher *watcher = data;
     CtScheduler *scheduler = watcher->scheduler;
+    ct_scheduler_bind_watcher(watcher);
     pthread_mutex_lock(&scheduler->lock);
     while (!scheduler->stop) {
         if (watcher->n == 0) {

@@ -8,7 +8,17 @@
 #include "scheduler.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+
+/* Workers that serve the same nodes. There is one team, unless nodes name NUMA nodes: then the
+ * workers of each NUMA node are a team. */
+struct CtTeam {
+    gint numa; /* CT_NO_NUMA: it is the only team */
+    guint n_workers;
+    pthread_cond_t work; /* its workers without work sleep here */
+    guint sleeping;
+};
 
 struct CtRunner {
     CtScheduler *scheduler;
@@ -16,6 +26,7 @@ struct CtRunner {
     CtRunNode *node; /* the only node that the thread serves; NULL: it serves several */
     gboolean serves; /* serves those nodes whose own[] it is: of a device, or `node`; FALSE: it is a
                         worker */
+    CtTeam *team;    /* of a worker */
     GThread *thread;
     atomic_uint *generation;    /* raised when the runner might find something to do */
     atomic_uint own_generation; /* `generation` of a runner that is no worker */
@@ -77,6 +88,8 @@ struct CtScheduler {
     guint n_rings;
     CtRing **rings;
     guint n_workers;
+    guint n_teams;
+    CtTeam *teams;
     gboolean spins;  /* runners without work poll before they sleep */
     guint n_runners; /* workers first */
     CtRunner *runners;
@@ -90,18 +103,16 @@ struct CtScheduler {
 
     pthread_mutex_t lock;     /* of POSIX, which thread checkers know */
     pthread_mutex_t changing; /* held while a change of a parameter is prepared; taken first */
-    pthread_cond_t work;      /* workers without work sleep here */
     pthread_cond_t over;
     pthread_cond_t program; /* the program waits here for room or samples */
     guint n_external;       /* nodes whose work the program does, and that have not ended */
     atomic_uint generation; /* raised when a worker might find something to do */
     guint alive;            /* runners that have not returned */
     guint sleeping;         /* runners that wait for a change */
-    guint sleeping_workers;
-    guint unfinished;  /* nodes that have not ended */
-    guint n_finished;  /* of those, nodes that only need to be completed */
-    guint n_watching;  /* watchers that have not returned */
-    guint n_in_flight; /* submissions, and splices on devices */
+    guint unfinished;       /* nodes that have not ended */
+    guint n_finished;       /* of those, nodes that only need to be completed */
+    guint n_watching;       /* watchers that have not returned */
+    guint n_in_flight;      /* submissions, and splices on devices */
     gboolean interrupted;
     gboolean is_concluded; /* nodes now only need to be closed and completed */
     guint n_closing;       /* nodes still to be closed before any is completed */
@@ -181,6 +192,27 @@ void ct_scheduler_end_node(CtScheduler *scheduler, CtRunNode *node);
 void ct_scheduler_finish_node(CtScheduler *scheduler, CtRunNode *node);
 /* With the lock, which it releases meanwhile: makes the node's result final. */
 void ct_scheduler_complete_node(CtScheduler *scheduler, CtRunNode *node);
+
+/* ---- processors and NUMA nodes: run-processors.c ---- */
+
+void ct_scheduler_create_teams(CtScheduler *scheduler);
+CtTeam *ct_scheduler_team_of_worker(const CtScheduler *scheduler, guint worker);
+/* NULL: all teams serve the node, or no worker does. */
+CtTeam *ct_scheduler_team_of_node(const CtScheduler *scheduler, const CtPlanNode *node);
+void ct_scheduler_free_teams(CtScheduler *scheduler);
+/* On a thread of the run, without the lock: binds it to its processors. */
+void ct_scheduler_bind_runner(CtRunner *runner);
+void ct_scheduler_bind_watcher(const CtWatcher *watcher);
+/* Puts the memory of a new ring on its NUMA node. */
+void ct_scheduler_bind_ring(CtScheduler *scheduler, const CtRing *ring);
+/* The thread of the program goes to where a node of the run works, and back: what the node's stage
+ * allocates is then near, and the threads that it starts stay there. Node −1: all of the run. */
+typedef struct {
+    gboolean moved;
+    cpu_set_t home;
+} CtVisit;
+void ct_scheduler_visit(CtScheduler *scheduler, CtVisit *visit, gint node);
+void ct_scheduler_return(const CtVisit *visit);
 
 /* ---- preparation: scheduler.c ---- */
 

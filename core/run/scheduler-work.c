@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The scheduler's threads: they look for nodes that can fire, take their firings through the steps
  * in scheduler-firing.c, and sleep while there is nothing to do. */
-#include "model/thread.h"
 #include "place.h"
 #include "scheduler-private.h"
 
@@ -10,6 +9,23 @@
 #define SPINS 2000
 
 /* ---- waking ---- */
+
+/* Wakes a worker of each team that serves the node, or all of them, as several can share the
+ * work. */
+static void
+wake_workers(CtScheduler *scheduler, const CtRunNode *node, gboolean all)
+{
+    atomic_fetch_add(&scheduler->generation, 1);
+    for (guint t = 0; t < scheduler->n_teams; t++) {
+        CtTeam *team = &scheduler->teams[t];
+        if ((node->team && node->team != team) || team->sleeping == 0)
+            continue;
+        if (all)
+            pthread_cond_broadcast(&team->work);
+        else
+            pthread_cond_signal(&team->work);
+    }
+}
 
 void
 ct_scheduler_wake(CtScheduler *scheduler, guint node)
@@ -26,18 +42,7 @@ ct_scheduler_wake(CtScheduler *scheduler, guint node)
             pthread_cond_signal(&own->wake);
         return;
     }
-    atomic_fetch_add(&scheduler->generation, 1);
-    if (scheduler->sleeping_workers > 0)
-        pthread_cond_signal(&scheduler->work);
-}
-
-/* Wakes all workers, as several can share the work. */
-static void
-wake_workers(CtScheduler *scheduler)
-{
-    atomic_fetch_add(&scheduler->generation, 1);
-    if (scheduler->sleeping_workers > 0)
-        pthread_cond_broadcast(&scheduler->work);
+    wake_workers(scheduler, &scheduler->nodes[node], FALSE);
 }
 
 void
@@ -73,7 +78,8 @@ void
 ct_scheduler_wake_all(CtScheduler *scheduler)
 {
     atomic_fetch_add(&scheduler->generation, 1);
-    pthread_cond_broadcast(&scheduler->work);
+    for (guint t = 0; t < scheduler->n_teams; t++)
+        pthread_cond_broadcast(&scheduler->teams[t].work);
     for (guint r = 0; r < scheduler->n_runners; r++)
         pthread_cond_signal(&scheduler->runners[r].wake);
     for (guint q = 0; scheduler->watchers && q < scheduler->devices->n_queues; q++)
@@ -111,7 +117,7 @@ pick(CtScheduler *scheduler, const CtRunner *runner)
     const CtRunner *own = runner->serves ? runner : NULL;
     for (guint i = scheduler->n_nodes; i-- > 0;) {
         CtRunNode *node = &scheduler->nodes[i];
-        if (scheduler->own[i] != own)
+        if (scheduler->own[i] != own || (node->team && node->team != runner->team))
             continue;
         if (node->status == CT_NODE_RUNNING && node->claimed < node->n_items)
             return node;
@@ -188,9 +194,9 @@ sleep_until_changed(CtScheduler *scheduler, CtRunner *runner)
         pthread_cond_wait(&runner->wake, &scheduler->lock);
         runner->sleeps = FALSE;
     } else {
-        scheduler->sleeping_workers++;
-        pthread_cond_wait(&scheduler->work, &scheduler->lock);
-        scheduler->sleeping_workers--;
+        runner->team->sleeping++;
+        pthread_cond_wait(&runner->team->work, &scheduler->lock);
+        runner->team->sleeping--;
     }
     scheduler->sleeping--;
 }
@@ -223,7 +229,7 @@ serve(CtScheduler *scheduler, CtRunner *runner, CtRunNode *node)
         if (node->n_items == 0)
             ct_scheduler_finish_firing(scheduler, node);
         else if (node->n_items > node->chunk)
-            wake_workers(scheduler);
+            wake_workers(scheduler, node, TRUE);
     } else if (ct_scheduler_work(scheduler, runner, node)) {
         ct_scheduler_finish_firing(scheduler, node);
     }
@@ -275,8 +281,7 @@ ct_scheduler_run(gpointer data)
 {
     CtRunner *runner = data;
     CtScheduler *scheduler = runner->scheduler;
-    if (!runner->serves && scheduler->options.pin)
-        ct_thread_pin(runner->index);
+    ct_scheduler_bind_runner(runner);
     pthread_mutex_lock(&scheduler->lock);
     if (runner->node)
         own_loop(scheduler, runner);

@@ -91,6 +91,7 @@ create_rings(CtScheduler *scheduler, GError **error)
             return ct_run_node_blame(&writer, error, cause);
         }
         scheduler->rings[scheduler->n_rings] = ring;
+        ct_scheduler_bind_ring(scheduler, ring);
     }
     return TRUE;
 }
@@ -105,8 +106,9 @@ create_nodes(CtScheduler *scheduler, GError **error)
     scheduler->endpoints = g_new0(CtEndpoint *, planned->len + 1);
     for (guint i = 0; i < planned->len; i++) {
         CtRunNode *node = &scheduler->nodes[i];
+        node->team = ct_scheduler_team_of_node(scheduler, planned->pdata[i]);
         if (!ct_run_node_init(node, planned->pdata[i], i, scheduler->rings, &scheduler->options,
-                              scheduler->n_workers, error))
+                              node->team ? node->team->n_workers : scheduler->n_workers, error))
             return FALSE;
         node->config = scheduler->plan->graph ? scheduler->plan->graph->config : NULL;
         node->place = node->plan->queue < 0 ? &ct_place_host : &ct_place_device;
@@ -124,6 +126,7 @@ ct_scheduler_add_runner(CtScheduler *scheduler)
     runner->index = scheduler->n_runners++;
     runner->serves = runner->index >= scheduler->n_workers;
     runner->generation = runner->serves ? &runner->own_generation : &scheduler->generation;
+    runner->team = runner->serves ? NULL : ct_scheduler_team_of_worker(scheduler, runner->index);
     runner->joint = g_ptr_array_sized_new(scheduler->n_nodes);
     pthread_cond_init(&runner->wake, NULL);
     return runner;
@@ -144,9 +147,15 @@ static gboolean
 prepare_nodes(CtScheduler *scheduler, GError **error)
 {
     const gint64 from = ct_scheduler_now();
-    for (guint i = 0; i < scheduler->n_nodes; i++)
-        if (!scheduler->nodes[i].place->prepare(scheduler, i, error))
-            return FALSE;
+    CtVisit visit = {0};
+    gboolean good = TRUE;
+    for (guint i = 0; i < scheduler->n_nodes && good; i++) {
+        ct_scheduler_visit(scheduler, &visit, (gint)i);
+        good = scheduler->nodes[i].place->prepare(scheduler, i, error);
+    }
+    ct_scheduler_return(&visit);
+    if (!good)
+        return FALSE;
     add_tuning_warnings(scheduler);
     scheduler->setup.stages = (gdouble)(ct_scheduler_now() - from) * 1e-9;
     return TRUE;
@@ -209,13 +218,14 @@ ct_scheduler_new(const CtPlan *plan, const CtRunOptions *options, GError **error
     scheduler->plan = plan;
     scheduler->options = *options;
     scheduler->n_workers = plan->n_workers;
-    scheduler->spins = ct_thread_processors() > 1; /* else they only keep others waiting */
+    /* With one processor, they only keep others waiting. */
+    scheduler->spins = plan->processors.processors->len > 1;
     scheduler->warnings = ct_warnings_new();
     pthread_mutex_init(&scheduler->lock, NULL);
     pthread_mutex_init(&scheduler->changing, NULL);
-    pthread_cond_init(&scheduler->work, NULL);
     ct_thread_init_timed(&scheduler->over);
     ct_thread_init_timed(&scheduler->program);
+    ct_scheduler_create_teams(scheduler);
     if (!set_up(scheduler, error))
         return NULL;
     ct_scheduler_reuse_memory(scheduler);
@@ -259,6 +269,8 @@ gboolean
 ct_scheduler_start(CtScheduler *scheduler, GError **error)
 {
     GError *cause = NULL;
+    CtVisit visit = {0};
+    ct_scheduler_visit(scheduler, &visit, -1);
     pthread_mutex_lock(&scheduler->lock);
     scheduler->started = TRUE;
     scheduler->running = ct_scheduler_now();
@@ -275,6 +287,7 @@ ct_scheduler_start(CtScheduler *scheduler, GError **error)
         g_propagate_error(error, cause);
     }
     pthread_mutex_unlock(&scheduler->lock);
+    ct_scheduler_return(&visit);
     return good;
 }
 
@@ -536,6 +549,7 @@ ct_scheduler_free(CtScheduler *scheduler)
     for (guint r = 0; r < scheduler->n_rings; r++)
         ct_ring_free(scheduler->rings[r]);
     ct_run_devices_free(scheduler->devices);
+    ct_scheduler_free_teams(scheduler);
     g_free(scheduler->runners);
     g_free(scheduler->own);
     g_free(scheduler->endpoints);
@@ -545,7 +559,6 @@ ct_scheduler_free(CtScheduler *scheduler)
     g_ptr_array_unref(scheduler->warnings);
     pthread_mutex_destroy(&scheduler->lock);
     pthread_mutex_destroy(&scheduler->changing);
-    pthread_cond_destroy(&scheduler->work);
     pthread_cond_destroy(&scheduler->over);
     pthread_cond_destroy(&scheduler->program);
     g_free(scheduler);

@@ -84,7 +84,9 @@ run(gpointer data)
     Runner *runner = data;
     const Fma fma = pick_fma();
     volatile gfloat sink = 0;
-    ct_thread_pin(runner->index);
+    g_autoptr(GArray) processors = ct_topology_processors();
+    const guint place = runner->index % processors->len;
+    ct_thread_bind(&g_array_index(processors, CtProcessor, place), 1, CT_NO_NUMA);
 
     pthread_barrier_wait(runner->barrier);
     Moment from = moment_of_thread();
