@@ -77,7 +77,7 @@ class Documents(unittest.TestCase):
             text = document.read_text(encoding="utf-8")
             for stage, rest in re.findall(r"\w+: *\{ *stage: *([\w.]+)(.*?)\}(?:$|`)", text, re.M):
                 if stage not in keys:
-                    keys[stage] = {"from", "backend", "variant", "block", *parameters(stage)}
+                    keys[stage] = {"from", "backend", "variant", "block", "numa", *parameters(stage)}
                 given = re.sub(r"\"[^\"]*\"|\{.*?\}|\[.*?\]", "", rest)
                 with self.subTest(f"{document.parent.name}/{document.name}: {stage}{rest}"):
                     self.assertLessEqual(set(re.findall(r"(\w+):", given)), keys[stage])
