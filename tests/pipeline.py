@@ -303,6 +303,15 @@ def variants():
 
 
 @functools.lru_cache
+def further_variants(stage):
+    """Names of the cpu variants of the stage for instruction sets that only some plugins use, as
+    far as this machine has these."""
+    listed = subprocess.run([os.environ["CORNERTURN"], "inspect", stage], capture_output=True,
+                            text=True, check=True).stdout
+    return re.findall(r"^  (cpu-(?:avxvnni|avx512vnni|amx))  cpu \w+$", listed, re.M)
+
+
+@functools.lru_cache
 def tunings(stage, variant):
     """The variant with every combination of its tunables' values, as texts for --variant. `inspect`
     prints tunables after the last of the variants that share them."""

@@ -165,7 +165,7 @@ variant_test_compare(const VariantTest *test, const char *const order[2], const 
         const gboolean on_device = variant->backend == CT_CUDA;
         if (variant->covers[1] != NULL || !variant_test_is_wanted(variant) ||
             (on_device && padding > 0 && test->packed_on_device) ||
-            !ct_registry_allows_isa(test->registry, variant->isa) ||
+            ct_registry_isa_refusal(test->registry, variant->isa) ||
             !variant_test_fits(test, variant, order))
             continue;
         if (variant->backend == CT_REFERENCE) {
@@ -265,7 +265,7 @@ variant_test_same(const VariantTest *test, const char *const order[2], const CtB
     for (guint i = variants->len; i-- > 0;) {
         const CtVariant *variant = g_ptr_array_index(variants, i);
         if (variant->covers[1] != NULL || !variant_test_is_wanted(variant) ||
-            !ct_registry_allows_isa(test->registry, variant->isa) ||
+            ct_registry_isa_refusal(test->registry, variant->isa) ||
             !variant_test_fits(test, variant, order))
             continue;
         const gint32 longest = MAX(longest_firing, 1);

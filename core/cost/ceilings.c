@@ -5,6 +5,7 @@
 #include "ceilings.h"
 
 #include "device/device.h"
+#include "model/isa.h"
 #include "model/memory.h"
 #include "model/thread.h"
 
@@ -66,24 +67,13 @@ static const struct {
     float (*run)(void);
     guint n_floats; /* of a vector */
 } peaks[CT_N_ISAS] = {
+    /* of ct_isa_vectors */
     [CT_ISA_BASELINE] = {"peak baseline", run_baseline, 4},
 #if defined(__x86_64__)
     [CT_ISA_AVX2] = {"peak avx2", run_avx2, 8},
     [CT_ISA_AVX512] = {"peak avx512", run_avx512, 16},
 #endif
 };
-
-static gboolean
-has_isa(CtIsa isa)
-{
-#if defined(__x86_64__)
-    if (isa == CT_ISA_AVX512)
-        return __builtin_cpu_supports("avx512f");
-    if (isa == CT_ISA_AVX2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
-    return isa == CT_ISA_BASELINE;
-}
 
 static gdouble
 operations_per_second(CtIsa isa)
@@ -323,7 +313,7 @@ ct_ceilings_measure(const CtMachine *machine, GError **error)
         return NULL;
     add_ceiling(ceilings, machine->name, bandwidth, rate);
     for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
-        if (!has_isa(isa))
+        if (!peaks[isa].name || ct_isa_missing(isa))
             continue;
         if (!measure_worker(n, 0, isa, &rate, error))
             return NULL;

@@ -4,6 +4,7 @@
 
 #include "graph/graph.h"
 #include "graph/plugin-call.h"
+#include "model/isa.h"
 #include "model/thread.h"
 
 #include <math.h>
@@ -38,7 +39,8 @@ static const gdouble usual_share_of_copies = 0.03;
 static const gdouble usual_device_bandwidth = 1e12;
 static const gdouble usual_device_peak = 1e13;
 
-/* Single-precision operations per clock: units of fused multiply-adds times floats of a vector. */
+/* Single-precision operations per clock: units of fused multiply-adds times floats of a vector. Of
+ * sets with the vectors of another one, none. */
 static const gdouble operations_per_clock[CT_N_ISAS] = {
     [CT_ISA_BASELINE] = 2 * 4,
     [CT_ISA_AVX2] = 2 * 2 * 8,
@@ -167,7 +169,7 @@ ct_cost_ceiling_seconds(const CtMachine *machine, const CtVariant *variant, cons
     const gdouble bandwidth = on_host
                                   ? machine->bandwidth
                                   : told(machine->devices[place].bandwidth, usual_device_bandwidth);
-    const gdouble single = on_host ? machine->peak[variant->isa]
+    const gdouble single = on_host ? machine->peak[ct_isa_vectors(variant->isa)]
                                    : told(machine->devices[place].peak, usual_device_peak);
     const gdouble peak = single * MAX(row->efficiency, 1);
     const gdouble memory = load->bytes / bandwidth, work = load->operations / peak;

@@ -23,7 +23,7 @@ typedef struct {
     gsize cache_bytes;       /* of a core's L2 cache */
     gsize memory_bytes;      /* of the machine; 0: not known */
     gdouble bandwidth;       /* bytes read and written per second, passed between workers */
-    gdouble peak[CT_N_ISAS]; /* single-precision operations per second */
+    gdouble peak[CT_N_ISAS]; /* single-precision operations per second, of ct_isa_vectors */
     guint n_devices;
     const CtDeviceInfo *devices; /* borrowed from ct_devices */
     int driver_version;          /* of the devices, 13000 for 13.0; 0: not known */

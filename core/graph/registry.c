@@ -4,6 +4,7 @@
 
 #include "endpoints.h"
 #include "model/environment.h"
+#include "model/isa.h"
 #include "model/own-file.h"
 #include "model/suggest.h"
 #include "plugin-check.h"
@@ -38,7 +39,8 @@ struct CtRegistry {
     GPtrArray *none;         /* empty */
     pthread_mutex_t lock;    /* of `attached` */
     GHashTable *attached;    /* "base stage", addresses → CtVariant */
-    CtIsa isa;               /* the best one that may be used */
+    gboolean is_capped;      /* only the sets that `cap` contains may be used */
+    CtIsa cap;
 };
 
 void
@@ -63,43 +65,25 @@ ct_registry_free(CtRegistry *registry)
 
 /* ---- instruction sets ---- */
 
-static CtIsa
-detect_isa(void)
-{
-#if defined(__x86_64__)
-    const gboolean v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    const gboolean v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                        __builtin_cpu_supports("avx512vl");
-    return v3 && v4 ? CT_ISA_AVX512 : v3 ? CT_ISA_AVX2 : CT_ISA_BASELINE;
-#else
-    return CT_ISA_BASELINE;
-#endif
-}
-
 static gboolean
-find_isa(CtIsa *isa, GError **error)
+find_cap(CtRegistry *registry, GError **error)
 {
-    static const char *const names[CT_N_ISAS] = {"baseline", "avx2", "avx512"};
     const char *cap = ct_environment("CORNERTURN_ISA");
-    *isa = detect_isa();
-    if (!cap || *cap == '\0')
+    registry->is_capped = cap && *cap != '\0';
+    if (!registry->is_capped || ct_isa_from_name(cap, &registry->cap))
         return TRUE;
-    for (CtIsa i = 0; i < CT_N_ISAS; i++)
-        if (g_str_equal(cap, names[i])) {
-            *isa = MIN(*isa, i);
-            return TRUE;
-        }
-    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
-                "CORNERTURN_ISA wants baseline, avx2 or avx512, but is given '%s'", cap);
+    g_autofree char *names = ct_isa_names();
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "CORNERTURN_ISA wants %s, but is given '%s'",
+                names, cap);
     return FALSE;
 }
 
-gboolean
-ct_registry_allows_isa(const CtRegistry *registry, CtIsa isa)
+const char *
+ct_registry_isa_refusal(const CtRegistry *registry, CtIsa isa)
 {
-    return isa <= registry->isa;
+    if (registry->is_capped && !ct_isa_contains(registry->cap, isa))
+        return "CORNERTURN_ISA forbids it";
+    return ct_isa_missing(isa);
 }
 
 /* ---- opening ---- */
@@ -328,11 +312,10 @@ drop_unfit(CtRegistry *registry)
 CtRegistry *
 ct_registry_new_from(const char *const *folders, GError **error)
 {
-    CtIsa isa;
-    if (!find_isa(&isa, error))
-        return NULL;
     g_autoptr(CtRegistry) registry = g_new0(CtRegistry, 1);
-    registry->isa = isa;
+    pthread_mutex_init(&registry->lock, NULL);
+    if (!find_cap(registry, error))
+        return NULL;
     registry->bare = g_ptr_array_new_with_free_func(g_free);
     registry->stages = g_ptr_array_new();
     registry->by_name = g_hash_table_new(g_str_hash, g_str_equal);
@@ -346,7 +329,6 @@ ct_registry_new_from(const char *const *folders, GError **error)
     registry->none = g_ptr_array_new();
     registry->attached = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                                (GDestroyNotify)ct_epilogue_variant_free);
-    pthread_mutex_init(&registry->lock, NULL);
 
     load_library(registry);
     if (!add_plugin(registry, &ct_endpoints, &ct_endpoints, "the core", error))

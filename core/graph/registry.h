@@ -50,5 +50,6 @@ const char *const *ct_registry_problems(const CtRegistry *registry);
  * missing. "" if none was left out. Allocated. */
 char *ct_registry_left_out(const CtRegistry *registry, const char *stage);
 
-/* Whether this processor has the instruction set and CORNERTURN_ISA does not forbid it. */
-gboolean ct_registry_allows_isa(const CtRegistry *registry, CtIsa isa);
+/* Why the instruction set can't be used here: "this processor lacks AMX", "CORNERTURN_ISA forbids
+ * it"; NULL: it can. */
+const char *ct_registry_isa_refusal(const CtRegistry *registry, CtIsa isa);

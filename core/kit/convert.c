@@ -15,8 +15,11 @@ ct_convert_steps(CtIsa isa, CtType from, CtType to)
     switch (isa) {
 #ifdef __x86_64__
     case CT_ISA_AVX512:
+    case CT_ISA_AVX512VNNI:
+    case CT_ISA_AMX:
         return ct_convert_steps_avx512(from, to);
     case CT_ISA_AVX2:
+    case CT_ISA_AVXVNNI:
         return ct_convert_steps_avx2(from, to);
 #endif
     default:

@@ -351,8 +351,9 @@ find_skip(const Test *test, const CtVariant *variant)
         return g_strdup("it covers several stages: `verify` compares it in a graph");
     if (!variant->work || variant->waits)
         return g_strdup("it waits for files, the network or the program");
-    if (!ct_registry_allows_isa(test->registry, variant->isa))
-        return g_strdup("this processor, or CORNERTURN_ISA, does not have its instructions");
+    const char *refusal = ct_registry_isa_refusal(test->registry, variant->isa);
+    if (refusal)
+        return g_strdup(refusal);
     if (variant->backend == CT_CUDA && ct_devices(NULL, &reason) == 0)
         return g_strdup(reason);
     return NULL;

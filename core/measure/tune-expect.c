@@ -2,6 +2,7 @@
 /* The best that estimates may turn out to be: the optimism by which the tuning decides what to
  * measure. */
 #include "graph/tuning.h"
+#include "model/isa.h"
 #include "tune-private.h"
 
 #include <math.h>
@@ -190,16 +191,19 @@ ct_tune_note_stored_ratio(CtTune *tune, const CtVariant *variant, const CtMeasur
 
 /* ---- what is expected ---- */
 
-/* The seconds of the best measured variant of a larger instruction set in the same layouts. */
+/* The seconds of the best measured variant of a larger instruction set in the same layouts. Sets
+ * that have the vectors of another one have kernels of their own, which tell nothing of others. */
 static gdouble
 best_of_larger(const CtTune *tune, const CtEstimated *what)
 {
+    const CtIsa own = what->variant->isa;
     gdouble seconds = HUGE_VAL;
     g_auto(CtCostKey) setting;
     ct_estimate_setting(tune->planner.estimates, what, &setting);
     const CtTuneBest *best = g_hash_table_lookup(tune->bests, &setting);
-    for (guint isa = what->variant->isa + 1; best && isa < CT_N_ISAS; isa++)
-        seconds = MIN(seconds, best->seconds[isa]);
+    for (CtIsa isa = 0; best && isa < CT_N_ISAS; isa++)
+        if (isa == ct_isa_vectors(isa) && isa != own && ct_isa_contains(isa, own))
+            seconds = MIN(seconds, best->seconds[isa]);
     return ct_tune_as_estimate(tune, what, seconds);
 }
 
@@ -236,7 +240,7 @@ ct_tune_judge(const CtEstimated *what, const CtEstimate *estimate, gpointer data
     if (what->variant->backend == CT_REFERENCE)
         return estimate->seconds;
     const gdouble expected = expect(tune, what, estimate);
-    if (what->variant->isa == CT_N_ISAS - 1 || what->variant->backend != CT_CPU)
+    if (what->variant->backend != CT_CPU)
         return expected;
     const gdouble larger = best_of_larger(tune, what);
     return larger == HUGE_VAL ? expected : MAX(expected, by_smaller_set * larger);

@@ -4,6 +4,7 @@
 #include "graph/format.h"
 #include "graph/registry.h"
 #include "graph/tuning.h"
+#include "model/isa.h"
 #include "model/node-params.h"
 #include "model/quantity.h"
 
@@ -11,7 +12,6 @@
 #include <string.h>
 
 static const char *const backend_names[CT_N_BACKENDS] = {"reference", "cpu", "cuda"};
-static const char *const isa_names[CT_N_ISAS] = {"baseline", "avx2", "avx512"};
 
 static void
 append_ports(GString *text, const char *title, const CtPort *ports)
@@ -68,13 +68,15 @@ append_variant(GString *text, const CtRegistry *registry, const CtStage *stage,
 {
     g_string_append_printf(text, "  %s  %s", variant->name, backend_names[variant->backend]);
     if (variant->isa != CT_ISA_BASELINE)
-        g_string_append_printf(text, " %s", isa_names[variant->isa]);
+        g_string_append_printf(text, " %s", ct_isa_name(variant->isa));
     if (variant->covers[1]) {
         g_autofree char *covers = g_strjoinv(" + ", (char **)variant->covers);
         g_string_append_printf(text, ", %s in one", covers);
     }
-    if (!ct_registry_allows_isa(registry, variant->isa) ||
-        (variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0))
+    const char *refusal = ct_registry_isa_refusal(registry, variant->isa);
+    if (refusal)
+        g_string_append_printf(text, ", not on this machine: %s", refusal);
+    else if (variant->backend == CT_CUDA && ct_devices(NULL, NULL) == 0)
         g_string_append_printf(text, ", not on this machine");
     const char *file = ct_registry_variant_file(registry, variant);
     if (!g_str_equal(file, ct_registry_stage_file(registry, stage)))

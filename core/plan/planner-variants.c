@@ -6,6 +6,7 @@
 #include "choose.h"
 #include "graph/plugin-call.h"
 #include "graph/tuning.h"
+#include "model/isa.h"
 #include "model/suggest.h"
 #include "planner.h"
 
@@ -16,12 +17,6 @@ static const char *const backend_names[CT_N_BACKENDS + 1] = {
     [CT_CPU] = "cpu",
     [CT_CUDA] = "cuda",
     [CT_N_BACKENDS] = "auto",
-};
-
-static const char *const isa_names[CT_N_ISAS] = {
-    [CT_ISA_BASELINE] = "baseline",
-    [CT_ISA_AVX2] = "avx2",
-    [CT_ISA_AVX512] = "avx512",
 };
 
 static gboolean
@@ -388,9 +383,9 @@ ct_planner_can_run(const CtPlanner *planner, const CtVariant *variant, char **re
 {
     if (variant->backend == CT_CUDA && planner->machine.n_devices == 0)
         return refuse(reason, "not available: %s", planner->machine.no_device);
-    if (!ct_registry_allows_isa(planner->registry, variant->isa))
-        return refuse(reason, "wants %s, which this processor lacks or CORNERTURN_ISA forbids",
-                      isa_names[variant->isa]);
+    const char *refusal = ct_registry_isa_refusal(planner->registry, variant->isa);
+    if (refusal)
+        return refuse(reason, "wants %s, but %s", ct_isa_name(variant->isa), refusal);
     return TRUE;
 }
 

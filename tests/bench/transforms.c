@@ -140,7 +140,7 @@ measure_case(const Choices *choices, CopyMeter *copies, const Case *one, GError 
     for (guint i = 0; i < variants->len; i++) {
         const CtVariant *variant = variants->pdata[i];
         if (variant->backend == (on_device ? CT_CUDA : CT_CPU) && variant->covers[1] == NULL &&
-            ct_registry_allows_isa(choices->registry, variant->isa))
+            !ct_registry_isa_refusal(choices->registry, variant->isa))
             add_variant(choices, one, variant, lones);
     }
     for (guint round = 0; round < choices->n_rounds; round++) {

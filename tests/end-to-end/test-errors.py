@@ -495,7 +495,8 @@ class Errors(unittest.TestCase):
 
     def test_cap_on_the_instruction_set(self):
         result = self.run_command("check", "g.yaml", text=SKY, environment={"CORNERTURN_ISA": "sse9"})
-        self.check_failure(result, "CORNERTURN_ISA wants baseline, avx2 or avx512, but is given 'sse9'")
+        self.check_failure(result, "CORNERTURN_ISA wants baseline, avx2, avx512, avxvnni, avx512vnni or "
+                           "amx, but is given 'sse9'")
 
     def test_number_of_workers(self):
         for value in ("0", "4097", "-1", "two", "1e3"):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the registry, on good and bad plugins. */
 #include "graph/registry.h"
+#include "model/isa.h"
 #include "model/row.h"
 
 #include <glib/gstdio.h>
@@ -249,16 +250,35 @@ test_isa(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_setenv("CORNERTURN_ISA", "baseline", TRUE);
     g_autoptr(CtRegistry) capped = open_folder(fixture, &error);
     g_assert_no_error(error);
-    g_assert_true(ct_registry_allows_isa(capped, CT_ISA_BASELINE));
-    g_assert_false(ct_registry_allows_isa(capped, CT_ISA_AVX2));
+    g_assert_null(ct_registry_isa_refusal(capped, CT_ISA_BASELINE));
+    g_assert_cmpstr(ct_registry_isa_refusal(capped, CT_ISA_AVX2), ==, "CORNERTURN_ISA forbids it");
+
+    /* What extends the set is forbidden, and so is what extends a part of it otherwise. */
+    g_setenv("CORNERTURN_ISA", "avx512vnni", TRUE);
+    g_autoptr(CtRegistry) bytes = open_folder(fixture, &error);
+    g_assert_no_error(error);
+    for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
+        const char *forbidden =
+            isa == CT_ISA_AMX || isa == CT_ISA_AVXVNNI ? "CORNERTURN_ISA forbids it" : NULL;
+        g_assert_cmpstr(ct_registry_isa_refusal(bytes, isa), ==,
+                        forbidden ? forbidden : ct_isa_missing(isa));
+        g_assert_cmpint(ct_isa_vectors(isa), ==,
+                        isa == CT_ISA_AVXVNNI ? CT_ISA_AVX2 : MIN(isa, CT_ISA_AVX512));
+        /* A set is missing if what it contains is. */
+        for (CtIsa part = 0; part < CT_N_ISAS; part++)
+            if (ct_isa_contains(isa, part) && ct_isa_missing(part))
+                g_assert_nonnull(ct_isa_missing(isa));
+    }
 
     g_setenv("CORNERTURN_ISA", "sse9", TRUE);
     g_assert_null(open_folder(fixture, &error));
-    g_assert_cmpstr(error->message, ==,
-                    "CORNERTURN_ISA wants baseline, avx2 or avx512, but is given 'sse9'");
+    g_assert_cmpstr(
+        error->message, ==,
+        "CORNERTURN_ISA wants baseline, avx2, avx512, avxvnni, avx512vnni or amx, but is "
+        "given 'sse9'");
     g_unsetenv("CORNERTURN_ISA");
     g_autoptr(CtRegistry) open = open_folder(fixture, NULL);
-    g_assert_true(ct_registry_allows_isa(open, CT_ISA_BASELINE));
+    g_assert_null(ct_registry_isa_refusal(open, CT_ISA_BASELINE));
 }
 
 /* The build tree's plugins are found without any setting. */

@@ -2,7 +2,8 @@
 /* Names and widths for files that are compiled once per instruction set. */
 #pragma once
 
-/* The build sets CT_ISA_SUFFIX to baseline, avx2 or avx512. Every symbol with external linkage in
+/* The build sets CT_ISA_SUFFIX to the name of the set: baseline, avx2, avx512, avxvnni, avx512vnni
+ * or amx. Every symbol with external linkage in
  * such a file is named by CT_ISA, so that one shared object can hold all copies. */
 #ifndef CT_ISA_SUFFIX
 #define CT_ISA_SUFFIX baseline
@@ -30,4 +31,12 @@
 #define CT_ISA_VARIANTS(name) &name##_avx512, &name##_avx2, &name##_baseline
 #else
 #define CT_ISA_VARIANTS(name) &name##_baseline
+#endif
+
+/* The same of files under `isa_only`, for one set; nothing on machines that cannot have it. In
+ * front of the other copies: CT_ISA_ONLY(NAME_amx) CT_ISA_VARIANTS(NAME). */
+#ifdef __x86_64__
+#define CT_ISA_ONLY(variant) &variant,
+#else
+#define CT_ISA_ONLY(variant)
 #endif

@@ -264,10 +264,24 @@ struct CtStage {
 typedef enum { CT_REFERENCE, CT_CPU, CT_CUDA, CT_N_BACKENDS } CtBackend;
 
 /* Instruction sets; a variant runs on processors that have its own. */
-typedef enum { CT_ISA_BASELINE, CT_ISA_AVX2, CT_ISA_AVX512, CT_N_ISAS } CtIsa;
+typedef enum {
+    CT_ISA_BASELINE,
+    CT_ISA_AVX2,
+    CT_ISA_AVX512,
+    CT_ISA_AVXVNNI,    /* AVX2, and products of bytes in vectors of 32 bytes */
+    CT_ISA_AVX512VNNI, /* AVX-512, and the same in vectors of 64 */
+    CT_ISA_AMX,        /* AVX-512 VNNI, and products of matrices of bytes, if the system allows */
+    CT_N_ISAS
+} CtIsa;
 
 /* The instruction set that this copy of a file is compiled for. */
-#if defined(__AVX512F__)
+#if defined(__AMX_INT8__)
+#define CT_ISA_THIS CT_ISA_AMX
+#elif defined(__AVX512VNNI__)
+#define CT_ISA_THIS CT_ISA_AVX512VNNI
+#elif defined(__AVXVNNI__)
+#define CT_ISA_THIS CT_ISA_AVXVNNI
+#elif defined(__AVX512F__)
 #define CT_ISA_THIS CT_ISA_AVX512
 #elif defined(__AVX2__)
 #define CT_ISA_THIS CT_ISA_AVX2
