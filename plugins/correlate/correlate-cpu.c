@@ -5,18 +5,40 @@
 
 #include <string.h>
 
-/* There are registers for eight rows of sums if the processor has 32 of them, for four if it has
- * 16. */
-#define USUAL_ROWS (CT_VECTOR_BYTES == 64 ? 8 : 4)
+/* What the kernels of the set read; how much faster they are than others are in vectors of the same
+ * length; the share of this for each input; the usual cells. There are registers for eight rows of
+ * sums if the processor has 32 of them, for four if it has 16. */
+#if defined(__AMX_INT8__)
+#define TYPES         "ci4|ci8"
+#define WORTH         8
+#define PER_INPUT     0.009
+#define USUAL_COLUMNS 2
+#define USUAL_SPECTRA 256
+#elif defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#define TYPES         "ci4|ci8"
+#define WORTH         4
+#define PER_INPUT     0.016
+#define USUAL_COLUMNS (CT_VECTOR_BYTES == 64 ? 2 : 1)
+#define USUAL_SPECTRA 128
+#else
+#define TYPES         "ci4|ci8|ci16|cf32|cf64"
+#define WORTH         1
+#define PER_INPUT     0.045
+#define USUAL_COLUMNS 1
+#define USUAL_SPECTRA 128
+#endif
+#define USUAL_ROWS (CT_VECTOR_BYTES == 64 && USUAL_COLUMNS == 1 ? 8 : 4)
+#define USUAL_FEW  8
 
 enum { ROWS, COLUMNS, SPECTRA, FEW };
 static const CtTunable tunables[] = {
     [ROWS] = {"rows", CT_VALUES(2, 4, 8), USUAL_ROWS,
               "inputs along one side of the cells that are summed in registers"},
-    [COLUMNS] = {"columns", CT_VALUES(1, 2), 1, "vectors of inputs along the other side"},
-    [SPECTRA] = {"spectra", CT_VALUES(32, 64, 128, 256), 128,
+    [COLUMNS] = {"columns", CT_VALUES(1, 2), USUAL_COLUMNS,
+                 "vectors of inputs along the other side"},
+    [SPECTRA] = {"spectra", CT_VALUES(32, 64, 128, 256), USUAL_SPECTRA,
                  "spectra that the cells process at once; 128 at most in floating point"},
-    [FEW] = {"few", CT_VALUES(0, 4, 8, 16), 8,
+    [FEW] = {"few", CT_VALUES(0, 4, 8, 16), USUAL_FEW,
              "the most inputs for which vector elements are times"},
     {NULL},
 };
@@ -87,14 +109,14 @@ share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout 
     gdouble n = (gdouble)ct_correlate_n_inputs(nodes);
     if (ct_stream_axis(stream, "pol") >= 0 && !g_str_equal(innermost, "pol"))
         n /= (gdouble)ct_stream_length(stream, "pol");
-    return CLAMP(0.045 * n, 0.4, 1);
+    const gdouble least = 0.4 / WORTH;
+    return n <= USUAL_FEW ? least : CLAMP(PER_INPUT * n, least, 1);
 }
 
 /* Visibilities are few; they are scattered from the sums into any order. */
 #define ROW(voltages, efficiency)                                                                  \
     {                                                                                              \
-        "any: ci4|ci8|ci16|cf32|cf64" voltages                                                     \
-        " -> cf32|cf64|ci64{time baseline ...}, u32{time baseline ...}",                           \
+        "any: " TYPES voltages " -> cf32|cf64|ci64{time baseline ...}, u32{time baseline ...}",    \
             efficiency                                                                             \
     }
 
@@ -105,14 +127,14 @@ const CtVariant CT_ISA(ct_correlate_cpu) = {
     .covers = (const char *const[]){"correlate", NULL},
     .rows =
         (const CtRow[]){
-            ROW("[... time station pol]", 0.65),
-            ROW("[time ... station pol]", 0.65),
-            ROW("[... time station]", 0.45),
-            ROW("[time ... station]", 0.45),
-            ROW("[... time beam pol]", 0.65),
-            ROW("[time ... beam pol]", 0.65),
-            ROW("[... time beam]", 0.45),
-            ROW("[time ... beam]", 0.45),
+            ROW("[... time station pol]", 0.65 * WORTH),
+            ROW("[time ... station pol]", 0.65 * WORTH),
+            ROW("[... time station]", 0.45 * WORTH),
+            ROW("[time ... station]", 0.45 * WORTH),
+            ROW("[... time beam pol]", 0.65 * WORTH),
+            ROW("[time ... beam pol]", 0.65 * WORTH),
+            ROW("[... time beam]", 0.45 * WORTH),
+            ROW("[time ... beam]", 0.45 * WORTH),
             {NULL},
         },
     .share = share,

@@ -28,8 +28,13 @@ typedef enum {
     CORRELATE_PAIRS, /* ci4, ci8: products of 16 bits, sums of a chunk in 32, running sums in 64.
                         32,896 of the largest products, (a + b)(c − d) ≤ 256·255, fit; a chunk has
                         far fewer */
-    CORRELATE_EXACT  /* ci16: products and sums of a chunk in double precision, exact because they
+    CORRELATE_EXACT, /* ci16: products and sums of a chunk in double precision, exact because they
                         are whole numbers below 2^31·CORRELATE_CHUNK; running sums in 64 bits */
+    CORRELATE_BYTES  /* ci4, ci8, of the sets that multiply bytes: sums of a chunk in 32 bits,
+                        running  sums in 64. A visibility is at most 2·128·128 for each spectrum,
+                        2^30  for  the 2^15 of a chunk; what goes beyond 32 bits on the way wraps
+                        back
+                      */
 } CorrelateArithmetic;
 
 /* The parameters that tuning sets. */

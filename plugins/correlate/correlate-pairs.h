@@ -112,15 +112,14 @@ diagonal_pairs(gsize n, const void *panel, void *sum, gboolean keep)
     }
 }
 
-/* Packs two spectra of 16-bit complex inputs, padded with zeros to whole blocks, into the
- * panels. */
 static void
-pack_pairs(const void *first, const void *second, gsize n_blocks, void *panel, gsize panel_bytes)
+pack_pairs(const void *first, const void *second, gsize n_blocks, guint8 *panels, gsize panel_bytes,
+           gsize step)
 {
     const Words *x = first;
     const Words *y = second;
     for (gsize block = 0; block < n_blocks; block++) {
-        Halves *to = (Halves *)((guint8 *)panel + block * panel_bytes);
+        Halves *to = (Halves *)(panels + block * panel_bytes) + 4 * step;
         to[0] = (Halves)((x[block] & 0xffff) | (y[block] << 16));
         to[1] = (Halves)((x[block] >> 16) | (y[block] & 0xffff0000));
         to[2] = to[0] + to[1];

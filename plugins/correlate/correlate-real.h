@@ -104,14 +104,13 @@ NAME(diagonal)(gsize n, const void *panel, void *sum, gboolean keep)
     }
 }
 
-/* Packs one complex spectrum, padded with zeros to whole blocks, into the panels. */
 static void
-NAME(pack)(const void *spectrum, const void *unused, gsize n_blocks, void *panel, gsize panel_bytes)
+NAME(pack)(const void *spectrum, G_GNUC_UNUSED const void *unused, gsize n_blocks, guint8 *panels,
+           gsize panel_bytes, gsize step)
 {
-    (void)unused;
     const NAME(Unaligned) *x = spectrum;
     for (gsize block = 0; block < n_blocks; block++, x += 2) {
-        NAME(Vector) *to = (NAME(Vector) *)((guint8 *)panel + block * panel_bytes);
+        NAME(Vector) *to = (NAME(Vector) *)(panels + block * panel_bytes) + 2 * step;
         to[0] = __builtin_shufflevector(x[0], x[1], EVENS);
         to[1] = __builtin_shufflevector(x[0], x[1], ODDS);
     }

@@ -172,4 +172,6 @@ static const CtStage correlate = {
 };
 
 CT_STAGE_PLUGIN("correlate", correlate, &ct_correlate_split_cuda, &ct_correlate_cuda,
-                CT_ISA_VARIANTS(ct_correlate_cpu), &ct_correlate_reference);
+                CT_ISA_ONLY(ct_correlate_cpu_amx) CT_ISA_ONLY(ct_correlate_cpu_avx512vnni)
+                    CT_ISA_ONLY(ct_correlate_cpu_avxvnni) CT_ISA_VARIANTS(ct_correlate_cpu),
+                &ct_correlate_reference);

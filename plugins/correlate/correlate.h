@@ -79,4 +79,5 @@ void ct_correlate_count(const Correlate *self, const guint8 *validity, gint64 va
 gsize ct_correlate_count_scratch(const Correlate *self);
 
 extern const CtVariant ct_correlate_reference, ct_correlate_cuda, ct_correlate_split_cuda;
+extern const CtVariant ct_correlate_cpu_avxvnni, ct_correlate_cpu_avx512vnni, ct_correlate_cpu_amx;
 extern const CtVariant ct_correlate_cpu_baseline, ct_correlate_cpu_avx2, ct_correlate_cpu_avx512;

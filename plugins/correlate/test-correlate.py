@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The correlator against numpy: exact integers, derived bounds in floating point."""
 import itertools
+import os
+import platform
+import subprocess
+import tempfile
 import unittest
 
 import numpy
@@ -10,6 +14,7 @@ import pipeline
 import tap
 
 VARIANTS = pipeline.variants()
+BYTES = ["cpu-avxvnni", "cpu-avx512vnni", "cpu-amx"]  # of ci4 and ci8 alone
 CHUNK = 128
 INTEGERS = ["ci4", "ci8", "ci16"]
 LENGTHS = {"channel": 3, "subband": 2, "station": 5, "beam": 5, "pol": 2}
@@ -98,7 +103,7 @@ def arranged(sums, to):
     return sums.reshape(sums.shape[missing:]) if missing else sums
 
 
-class Correlate(unittest.TestCase):
+class Checked(unittest.TestCase):
     def check(self, kind, n, shape, integration, variant, output="cf32", axes=None, to=None,
               extreme=False, **how):
         """`shape` is channels, stations, polarisations; with 0 polarisations, there is no such
@@ -135,6 +140,8 @@ class Correlate(unittest.TestCase):
         error = numpy.maximum(abs(got.real - wanted.real), abs(got.imag - wanted.imag))
         self.assertTrue((error <= bound).all(), f"{(error / bound).max()} of the bound")
 
+
+class Correlate(Checked):
     def test_types(self):
         for variant, output, kind in pipeline.some(itertools.product(
                 VARIANTS, ["cf32", "cf64", "ci64"], [*INTEGERS, "cf16", "cf32", "cf64"])):
@@ -258,6 +265,70 @@ class Correlate(unittest.TestCase):
                 got = correlate("cf32", ["time", "channel", "beam", "pol"], x, 32, variant,
                                 over="beam", to=["time", "channel", "baseline", "pol", "pol'"])
                 self.assertTrue((abs(got - sums) <= 300 * 2.0 ** -24 * norms).all())
+
+
+class Bytes(Checked):
+    """Variants that multiply bytes, exact for all values."""
+
+    def variants(self):
+        found = [variant for variant in pipeline.further_variants("correlate") if variant in BYTES]
+        if not found:
+            self.skipTest("this machine multiplies no bytes")
+        return found
+
+    def test_sizes(self):
+        """Numbers of inputs on both sides of a block's, and of spectra on both sides of a pair's,
+        of a matrix's and of a pass's; polarisations that are contiguous and those that are not."""
+        sizes = [(2, stations, pols) for stations in range(1, 21) for pols in (0, 1, 2)]
+        lengths = [1, 2, 3, 31, 32, 33, 63, 65, 127, 128, 129, 255, 257, 300, 511, 513]
+        orders = [["time", "channel", "station", "pol"], ["channel", "time", "station", "pol"]]
+        outputs = ["cf32", "cf64", "ci64"]
+        for v, variant in enumerate(self.variants()):
+            for k, shape in enumerate(pipeline.some(sizes + [(1, 33, 2), (1, 37, 2), (1, 9, 3)])):
+                n, kind = lengths[k % len(lengths)], ["ci8", "ci4"][(k // 3 + v) % 2]
+                with self.subTest(variant=variant, kind=kind, shape=shape, n=n):
+                    self.check(kind, n, shape, int(rng.integers(1, 2 * n + 1)),
+                               f"{variant}:few={[0, 8][k % 3 == 2]}", outputs[k % 3],
+                               axes=orders[k % 2], cuts=[n] if k % 2 else [1, 40, 7],
+                               workers=1 + k % 2)
+
+    def test_tunings(self):
+        sizes = [(2, 17, 2), (1, 1, 2), (2, 5, 2), (1, 9, 0), (1, 37, 2), (1, 13, 3), (1, 2, 2)]
+        for variant in self.variants():
+            for k, tuned in enumerate(pipeline.tunings("correlate", variant)[::5]):
+                kind, shape = ["ci8", "ci4"][k % 2], sizes[k % 7]
+                with self.subTest(variant=tuned, kind=kind, shape=shape):
+                    self.check(kind, 330, shape, int(rng.integers(100, 400)), tuned,
+                               cuts=[50, 200, 1])
+
+    def test_extremes(self):
+        """Sums of 32 bits are added to those of 64 after 2^15 spectra: on both sides of it, from
+        the least and the largest numbers alone."""
+        to = ["time", "channel", "baseline", "pol", "pol'"]
+        for variant, (kind, low), n_stations in itertools.product(
+                self.variants(), [("ci4", -8), ("ci8", -128)], [2, 9]):
+            parts = numpy.where(rng.random((70000, 1, n_stations, 2, 2)) < 0.5, low, -low - 1)
+            parts[:40000, :, 0] = low
+            x = parts.astype("i1")
+            if kind == "ci4":
+                x = ((parts[..., 0] & 15) << 4 | parts[..., 1] & 15).astype("u1")
+            for integration in pipeline.some([32768, 32767, 32769, 65536, 70000]):
+                with self.subTest(variant=variant, kind=kind, integration=integration):
+                    got = correlate(kind, ["time", "channel", "station", "pol"], x, integration,
+                                    f"{variant}:few=0", cuts=[30011, 1, 5000], output="ci64", to=to)
+                    numpy.testing.assert_array_equal(got, products(parts, integration)[0])
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "other processors have other sets")
+    def test_missing(self):
+        """A set that the machine, or CORNERTURN_ISA, does not have."""
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(graph("ci8[time station]", [-1, 4], 10))
+            file.flush()
+            command = [os.environ["CORNERTURN"], "plan", file.name, "--variant", "v=cpu-amx"]
+            done = subprocess.run(command, env={**os.environ, "CORNERTURN_ISA": "avx512"},
+                                  capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("wants amx, but CORNERTURN_ISA forbids it", done.stderr)
 
 
 @unittest.skipUnless("cuda" in VARIANTS, "no device reads blocks of time")
