@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Floors: the least rates, each relative to a peer or ceiling in the same run. */
 #include "bench.h"
+#include "model/isa.h"
 #include "peers.h"
 
 #include <math.h>
@@ -68,17 +69,32 @@ free_all(Contender **contenders, guint n)
 }
 
 static Contender *
-correlate_new(guint n_stations, guint n_channels, guint integration, guint n_workers)
+correlate_new(const char *type, const char *isa, guint n_stations, guint n_channels,
+              guint integration, guint n_workers)
 {
-    g_autofree char *name = g_strdup_printf("correlate cf32 %u stations", n_stations);
+    g_autofree char *name = g_strdup_printf("correlate %s %u stations%s%s", type, n_stations,
+                                            isa ? ", " : "", isa ? isa : "");
     g_autofree char *text = g_strdup_printf(
         "stages:\n"
-        "  source: { stage: bench.source, type: cf32, axes: [channel, station, pol], "
+        "  source: { stage: bench.source, type: %s, axes: [channel, station, pol], "
         "lengths: [%u, %u, 2] }\n"
-        "  stage: { stage: correlate, from: source, integration: %u }\n"
+        "  stage: { stage: correlate, from: source, integration: %u%s%s }\n"
         "  sink: { stage: bench.sink, from: stage }\n",
-        n_channels, n_stations, integration);
+        type, n_channels, n_stations, integration, isa ? ", variant: cpu-" : "", isa ? isa : "");
     return graph_contender_new("floor", name, n_workers, text, "source", "source", "stage");
+}
+
+/* Nothing where the machine lacks the set. */
+static void
+check_bytes(Floors *floors, CtIsa isa, guint n_stations, guint n_channels, gdouble floor)
+{
+    if (ct_isa_missing(isa))
+        return;
+    Contender *one = correlate_new("ci8", ct_isa_name(isa), n_stations, n_channels, 1024, 1);
+    measure(floors, &one, 1);
+    g_autofree char *name = g_strdup_printf("%s: times the FMA peak", one->name);
+    note(floors, name, one->of_fma, floor, "× the peak");
+    contender_free(one);
 }
 
 static void
@@ -86,11 +102,15 @@ check_correlate(Floors *floors)
 {
     static const struct {
         guint n_stations, n_channels;
-    } sizes[] = {{64, 16}, {128, 8}, {256, 4}};
+        gdouble vnni, amx; /* floors of ci8 */
+    } sizes[] = {{64, 16, 1.5, 3}, {128, 8, 1.8, 3}, {256, 4, 1.8, 3}};
     const guint integration = 1024;
     for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        check_bytes(floors, CT_ISA_AVX512VNNI, sizes[i].n_stations, sizes[i].n_channels,
+                    sizes[i].vnni);
+        check_bytes(floors, CT_ISA_AMX, sizes[i].n_stations, sizes[i].n_channels, sizes[i].amx);
         Contender *all[] = {
-            correlate_new(sizes[i].n_stations, sizes[i].n_channels, integration, 1),
+            correlate_new("cf32", NULL, sizes[i].n_stations, sizes[i].n_channels, integration, 1),
             peer_cherk_new(sizes[i].n_stations, sizes[i].n_channels, integration, 1),
         };
         measure(floors, all, G_N_ELEMENTS(all));
