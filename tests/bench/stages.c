@@ -14,16 +14,10 @@ typedef struct {
 #define ONE(text) "  stage: { stage: " text ", from: source }\n"
 
 static const Case cases[] = {
-    {"fir ci8 256x16", "ci8", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
-    {"fir cf32 256x16", "cf32", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
-    {"fir ci8 256x16, hop 192", "ci8", "station, pol", "16, 2",
-     ONE("fir, n_channels: 256, n_taps: 16, hop: 192")},
     {"fir ci16 256x16", "ci16", "station, pol", "16, 2", ONE("fir, n_channels: 256, n_taps: 16")},
     {"fir ci8 1024x8 one station", "ci8", "pol", "2", ONE("fir, n_channels: 1024, n_taps: 8")},
     {"fir ci8 16x8 subbands", "ci8", "subband, pol", "122, 2",
      ONE("fir, n_channels: 16, n_taps: 8")},
-    {"fir cf32 decimate by 8, 64 taps", "cf32", "pol", "2",
-     ONE("fir, n_channels: 1, n_taps: 64, hop: 8")},
     {"fft 16", "cf32", "phase, station, pol", "16, 16, 2", ONE("fft")},
     {"fft 256", "cf32", "phase, station, pol", "256, 16, 2", ONE("fft")},
     {"fft 1024", "cf32", "phase, station, pol", "1024, 4, 2", ONE("fft")},
@@ -77,6 +71,20 @@ static const Case cases[] = {
      "  stage: { stage: stack, from: [source, source], axis: station }\n"},
 };
 
+/* Filters of 16 stations and 2 polarisations (decimators: of 2 polarisations), of both types and
+ * with time outermost and innermost. */
+static const struct {
+    guint n_channels, hop;
+    const char *n_taps;
+    const char *lengths;
+} filters[] = {
+    {256, 256, "1 2 4 8 16 32 64", "16, 2"},
+    {256, 192, "4 16", "16, 2"},
+    {256, 128, "16", "16, 2"},
+    {1, 8, "8 16 64", "1, 2"},
+    {1, 2, "64", "1, 2"},
+};
+
 static const char *const generators[][2] = {
     {"generate noise cf32", "type: cf32"},
     {"generate noise ci8", "type: ci8"},
@@ -92,9 +100,45 @@ source_entry(const Case *one)
                            one->type, one->axes, one->lengths);
 }
 
+static void
+add_filter(GPtrArray *contenders, const char *type, const char *axes, const char *lengths,
+           guint n_channels, const char *n_taps, guint hop)
+{
+    g_autofree char *decimates = g_strdup_printf(" decimate by %u", hop);
+    g_autofree char *hops = g_strdup_printf(", hop %u", hop);
+    g_autofree char *name = g_strdup_printf("fir %s[%s] %ux%s%s", type, axes, n_channels, n_taps,
+                                            n_channels == 1     ? decimates
+                                            : hop == n_channels ? ""
+                                                                : hops);
+    g_autofree char *text = g_strdup_printf(
+        "stages:\n  source: { stage: bench.source, type: %s, axes: [station, pol], "
+        "lengths: [%s], layout: \"%s[%s]\" }\n"
+        "  stage: { stage: fir, from: source, n_channels: %u, n_taps: %s, hop: %u }\n"
+        "  sink: { stage: bench.sink, from: stage }\n",
+        type, lengths, type, axes, n_channels, n_taps, hop);
+    g_ptr_array_add(contenders,
+                    graph_contender_new("stage", name, 1, text, "source", "source", "stage"));
+}
+
+static void
+filters_add(GPtrArray *contenders)
+{
+    static const char *const types[] = {"cf32", "ci8"};
+    static const char *const orders[] = {"station pol time", "time station pol"};
+    for (guint type = 0; type < 2; type++)
+        for (guint order = 0; order < 2; order++)
+            for (guint i = 0; i < G_N_ELEMENTS(filters); i++) {
+                g_auto(GStrv) n_taps = g_strsplit(filters[i].n_taps, " ", -1);
+                for (guint k = 0; n_taps[k]; k++)
+                    add_filter(contenders, types[type], orders[order], filters[i].lengths,
+                               filters[i].n_channels, n_taps[k], filters[i].hop);
+            }
+}
+
 void
 stages_add(GPtrArray *contenders)
 {
+    filters_add(contenders);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *source = source_entry(&cases[i]);
         g_autofree char *text = g_strconcat(source, cases[i].stages,
