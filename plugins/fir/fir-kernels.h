@@ -51,3 +51,7 @@ void CT_ISA(ct_fir_rows)(const FirRows *rows);
 /* The same, but element e of output t stands at (places[t] + e) mod `around` of the row that begins
  * at y + t·y_step. Places are less than `around`, and n_floats is at most `around`. */
 void CT_ISA(ct_fir_rows_apart)(const FirRows *rows);
+
+/* As ct_fir_rows, for rows of 1, 2, 4, … floats, less than a vector has, which follow one another:
+ * tap_step is n_floats. The elements of a vector are summed by themselves, then together. */
+void CT_ISA(ct_fir_narrow)(const FirRows *rows);

@@ -15,16 +15,29 @@
 #define CHUNK 4
 #endif
 
-/* h[k] becomes the coefficients of tap k for the vector at e. */
-static void
-load_taps(Floats *h, const FirRows *rows, size_t e)
+/* The coefficients of the vector at an element of the row: those of tap 0, by phase, and the
+ * element's place among the floats of its phase. */
+typedef struct {
+    const float *h;
+    size_t at;
+} Taps;
+
+static Taps
+find_taps(const FirRows *rows, size_t e)
 {
-    const float *from = rows->h + (rows->e0 + e) / rows->repeat;
-    const int *float_phase = rows->float_phase + (rows->e0 + e) % rows->repeat;
+    return (Taps){rows->h + (rows->e0 + e) / rows->repeat, (rows->e0 + e) % rows->repeat};
+}
+
+/* h[k] becomes the coefficients of tap `first` + k. */
+INLINE void
+load_taps(Floats *h, const size_t n, const FirRows *rows, Taps taps, size_t first)
+{
+    const float *from = taps.h + first * rows->h_pitch;
     Ints phases;
 
-    memcpy(&phases, float_phase, sizeof phases);
-    for (size_t k = 0; k < rows->n_taps; k++, from += rows->h_pitch) {
+    memcpy(&phases, rows->float_phase + taps.at, sizeof phases);
+    UNROLL for (size_t k = 0; k < n; k++, from += rows->h_pitch)
+    {
 #if defined(__AVX512F__)
         h[k] = _mm512_permutexvar_ps((__m512i)phases, load(from));
 #elif defined(__AVX2__)
@@ -48,56 +61,92 @@ add_shared(Floats *sum, const size_t n, const Floats *h, const size_t n_taps, co
     }
 }
 
-/* As many times n outputs as there are, from output `t` on; returns the first that is left. */
-INLINE size_t
-sum_blocks(const FirRows *rows, const Floats *h, const size_t n, size_t t, size_t e,
-           size_t n_floats)
-{
-    for (; t + n <= rows->n_outputs; t += n) {
-        const float *x = rows->x + (ptrdiff_t)t * rows->x_step + e;
-        float *y = rows->y + (ptrdiff_t)t * rows->y_step + e;
-        Floats sum[BLOCK] = {{0}};
-        size_t k = 0;
-
-        if (n > 1 && rows->x_step == rows->tap_step)
-            for (; k + CHUNK <= rows->n_taps; k += CHUNK)
-                add_shared(sum, n, h + k, CHUNK, x + (ptrdiff_t)k * rows->tap_step, rows->tap_step);
-        for (; k < rows->n_taps; k++)
-            UNROLL for (size_t i = 0; i < n; i++) sum[i] +=
-                h[k] * load(x + (ptrdiff_t)k * rows->tap_step + (ptrdiff_t)i * rows->x_step);
-        UNROLL for (size_t i = 0; i < n; i++)
-            STORE(y + (ptrdiff_t)i * rows->y_step, sum[i], n_floats, rows, t + i, e);
-    }
-    return t;
-}
-
-/* All outputs of the vector at e. */
+/* The vector at e of outputs t … t + n − 1. */
 INLINE void
-sum_vector(const FirRows *rows, size_t e, size_t n_floats)
+sum_vector(const FirRows *rows, const size_t n, Taps taps, size_t t, size_t e, size_t n_floats)
 {
-    Floats h[FIR_MAX_TAPS];
-    size_t t = 0;
+    const float *x = rows->x + (ptrdiff_t)t * rows->x_step + e;
+    float *y = rows->y + (ptrdiff_t)t * rows->y_step + e;
+    Floats sum[BLOCK] = {{0}}, h[CHUNK];
+    size_t k = 0;
 
-    load_taps(h, rows, e);
-    if (rows->block >= BLOCK)
-        t = sum_blocks(rows, h, BLOCK, t, e, n_floats);
-    if (rows->block >= BLOCK / 2)
-        t = sum_blocks(rows, h, BLOCK / 2, t, e, n_floats);
-    t = sum_blocks(rows, h, BLOCK / 4, t, e, n_floats);
-    sum_blocks(rows, h, 1, t, e, n_floats);
+    if (n > 1 && rows->x_step == rows->tap_step)
+        for (; k + CHUNK <= rows->n_taps; k += CHUNK, x += CHUNK * rows->tap_step) {
+            load_taps(h, CHUNK, rows, taps, k);
+            add_shared(sum, n, h, CHUNK, x, rows->tap_step);
+        }
+    for (; k < rows->n_taps; k++, x += rows->tap_step) {
+        load_taps(h, 1, rows, taps, k);
+        UNROLL for (size_t i = 0; i < n; i++) sum[i] +=
+            h[0] * load(x + (ptrdiff_t)i * rows->x_step);
+    }
+    UNROLL for (size_t i = 0; i < n; i++)
+        STORE(y + (ptrdiff_t)i * rows->y_step, sum[i], n_floats, rows, t + i, e);
 }
 
-void
-ROWS(const FirRows *rows)
+/* Outputs t … t + n − 1. */
+INLINE void
+sum_block(const FirRows *rows, const size_t n, size_t t)
 {
+    Taps taps = find_taps(rows, 0);
     size_t e = 0;
 
     if (rows->n_floats < VECTOR_FLOATS) {
-        sum_vector(rows, 0, rows->n_floats);
+        sum_vector(rows, n, taps, t, 0, rows->n_floats);
         return;
     }
-    for (; e + VECTOR_FLOATS <= rows->n_floats; e += VECTOR_FLOATS)
-        sum_vector(rows, e, VECTOR_FLOATS);
-    if (e < rows->n_floats)
-        sum_vector(rows, rows->n_floats - VECTOR_FLOATS, VECTOR_FLOATS);
+    const size_t step = VECTOR_FLOATS / rows->repeat, rest = VECTOR_FLOATS % rows->repeat;
+    for (; e + VECTOR_FLOATS <= rows->n_floats; e += VECTOR_FLOATS) {
+        sum_vector(rows, n, taps, t, e, VECTOR_FLOATS);
+        taps.h += step;
+        taps.at += rest;
+        if (taps.at >= rows->repeat) {
+            taps.h++;
+            taps.at -= rows->repeat;
+        }
+    }
+    if (e < rows->n_floats) {
+        e = rows->n_floats - VECTOR_FLOATS;
+        sum_vector(rows, n, find_taps(rows, e), t, e, VECTOR_FLOATS);
+    }
+}
+
+#define SUM_BLOCK(n)                                                                               \
+    static void sum_block_##n(const FirRows *rows, size_t t)                                       \
+    {                                                                                              \
+        sum_block(rows, n, t);                                                                     \
+    }
+SUM_BLOCK(1)
+SUM_BLOCK(2)
+SUM_BLOCK(4)
+SUM_BLOCK(8)
+#if BLOCK == 16
+SUM_BLOCK(16)
+#endif
+
+/* All outputs. The last block may begin among those before it. */
+void
+ROWS(const FirRows *rows)
+{
+    const size_t n_outputs = rows->n_outputs;
+    size_t most = BLOCK, n;
+
+    while (most > rows->block || most > n_outputs)
+        most /= 2;
+    for (size_t t = 0; t < n_outputs; t += n) {
+        const size_t left = n_outputs - t;
+        for (n = most; n / 2 >= left;)
+            n /= 2;
+        if (n > left)
+            t = n_outputs - n;
+#if BLOCK == 16
+        if (n == 16)
+            sum_block_16(rows, t);
+        else
+#endif
+            (n == 8   ? sum_block_8
+             : n == 4 ? sum_block_4
+             : n == 2 ? sum_block_2
+                      : sum_block_1)(rows, t);
+    }
 }

@@ -48,7 +48,7 @@ fir_rotation_at(const FirRotation *rotation, gint64 t)
 enum { FIR_OUTPUTS, FIR_ROW, FIR_FLOATS, FIR_BLOCK, FIR_N_TUNABLES };
 #define FIR_TUNABLES(block)                                                                        \
     [FIR_OUTPUTS] = {"outputs", CT_VALUES(32, 64, 128, 256), 64, "outputs of a tile"},             \
-    [FIR_ROW] = {"row", CT_VALUES(32, 64, 128), 64, "floats of a tile's row, at least"},           \
+    [FIR_ROW] = {"row", CT_VALUES(32, 64, 128), 128, "floats of a tile's row, at least"},          \
     [FIR_FLOATS] = {"floats", CT_VALUES(2048, 4096, 8192, 16384, 32768), 8192,                     \
                     "floats of all rows of a tile, which a cache should hold"},                    \
     [FIR_BLOCK] = {"block", CT_VALUES(4, 8, 16), block,                                            \
