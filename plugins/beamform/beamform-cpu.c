@@ -70,7 +70,7 @@ share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
     return 0.4 + 0.6 * MIN(1, n_beams / 16);
 }
 
-/* Weights are repacked once, from any order. Neighbouring beams are written as vectors. */
+/* Weights are repacked once, from any order. */
 #define ROW(voltages, beams, efficiency)                                                           \
     {                                                                                              \
         "any: ci4|ci8|ci16|cf32" voltages ", cf32{beam station ...} -> cf32" beams, efficiency     \
@@ -83,21 +83,7 @@ const CtVariant CT_ISA(ct_beamform_cpu) = {
     .covers = (const char *const[]){"beamform", NULL},
     .rows =
         (const CtRow[]){
-            ROW("[... time station pol]", "[... time beam pol]", 0.85),
-            ROW("[time ... station pol]", "[time ... beam pol]", 0.85),
-            ROW("[... time station pol]", "[time ... beam pol]", 0.85),
-            ROW("[time ... station pol]", "[... time beam pol]", 0.85),
-            ROW("[... time station]", "[... time beam]", 0.7),
-            ROW("[time ... station]", "[time ... beam]", 0.7),
-            ROW("[... time station pol]", "[... pol time beam]", 0.6),
-            ROW("[time ... station pol]", "[time ... pol beam]", 0.6),
-            ROW("[... time station pol]", "[time ... pol beam]", 0.6),
-            ROW("[time ... station pol]", "[... pol time beam]", 0.6),
-            ROW("[... station time pol]", "[... pol time beam]", 0.6),
-            ROW("[... station time pol]", "[time ... pol beam]", 0.6),
-            ROW("[... station time pol]", "[... time beam pol]", 0.75),
-            ROW("[... station time pol]", "[time ... beam pol]", 0.75),
-            ROW("{time station ...}", "{time beam ...}", 0.15),
+            BEAMFORM_ROWS,
             {NULL},
         },
     .share = share,

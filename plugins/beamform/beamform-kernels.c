@@ -2,35 +2,23 @@
 /* Weighted sums over the stations of one channel: a small complex matrix product. */
 #include "beamform-kernels.h"
 
-#include <string.h>
-
-#define VECTOR_FLOATS (CT_VECTOR_BYTES / 4)
+#include "beamform-write.h"
 
 /* The most times, and the most vectors of beams, that are summed in registers at once. */
 #define MOST_ROWS    8
 #define MOST_COLUMNS 2
 
-/* LOW and HIGH interleave the lower and upper halves of two vectors, element by element; LOW_PAIRS
- * and HIGH_PAIRS do so with complex elements. */
+/* LOW and HIGH interleave the lower and upper halves of two vectors, element by element. */
 #if CT_VECTOR_BYTES == 64
-#define LOW        0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define LOW_PAIRS  0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23
-#define HIGH_PAIRS 8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31
+#define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #elif CT_VECTOR_BYTES == 32
-#define LOW        0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH       4, 12, 5, 13, 6, 14, 7, 15
-#define LOW_PAIRS  0, 1, 8, 9, 2, 3, 10, 11
-#define HIGH_PAIRS 4, 5, 12, 13, 6, 7, 14, 15
+#define LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #else
-#define LOW        0, 4, 1, 5
-#define HIGH       2, 6, 3, 7
-#define LOW_PAIRS  0, 1, 4, 5
-#define HIGH_PAIRS 2, 3, 6, 7
+#define LOW  0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
 #endif
-
-typedef gfloat Vector __attribute__((vector_size(CT_VECTOR_BYTES)));
-typedef gfloat Unaligned __attribute__((vector_size(CT_VECTOR_BYTES), aligned(4), may_alias));
 
 /* ---- types ---- */
 
@@ -262,38 +250,6 @@ sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gs
     }
 }
 
-/* Writes a tile [time][pol][beam] to `n_times` times and `n_beams` beams. */
-static void
-write_tile(const BeamformShape *shape, const gfloat *tile, gsize n_times, gsize n_beams,
-           guint8 *beams, const BeamformStrides *to)
-{
-    const gsize n_pols = shape->n_pols;
-    if (n_beams == VECTOR_FLOATS && n_pols == 2 && to->pol == 8 && to->across == 16) {
-        for (gsize t = 0; t < n_times; t++, tile += 4 * VECTOR_FLOATS, beams += to->time) {
-            const Vector *p = (const Vector *)tile;
-            const Vector *q = p + 2;
-            Unaligned *y = (Unaligned *)beams;
-            y[0] = __builtin_shufflevector(p[0], q[0], LOW_PAIRS);
-            y[1] = __builtin_shufflevector(p[0], q[0], HIGH_PAIRS);
-            y[2] = __builtin_shufflevector(p[1], q[1], LOW_PAIRS);
-            y[3] = __builtin_shufflevector(p[1], q[1], HIGH_PAIRS);
-        }
-        return;
-    }
-    if (to->across == 8) {
-        for (gsize t = 0; t < n_times; t++)
-            for (gsize p = 0; p < n_pols; p++)
-                memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
-                       tile + (t * n_pols + p) * 2 * VECTOR_FLOATS, n_beams * 8);
-        return;
-    }
-    for (gsize b = 0; b < n_beams; b++, beams += to->across)
-        for (gsize t = 0; t < n_times; t++)
-            for (gsize p = 0; p < n_pols; p++)
-                memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
-                       tile + ((t * n_pols + p) * VECTOR_FLOATS + b) * 2, 8);
-}
-
 /* Converts `n` spectra to cf32 [time][station][pol]. */
 static void
 read_chunk(const BeamformShape *shape, const guint8 *voltages, const BeamformStrides *from, gsize n,
@@ -348,9 +304,10 @@ CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, cons
                 for (gsize c = 0; c < width; c++) {
                     const gsize n_beams =
                         MIN(VECTOR_FLOATS, shape->n_beams - (block + c) * VECTOR_FLOATS);
-                    write_tile(
-                        shape, tile + c * tile_bytes(shape) / sizeof(gfloat), n_times, n_beams,
-                        y + (gint64)t * to->time + (gint64)(c * VECTOR_FLOATS) * to->across, to);
+                    write_tile(shape->n_pols, tile + c * tile_bytes(shape) / sizeof(gfloat),
+                               n_times, n_beams,
+                               y + (gint64)t * to->time + (gint64)(c * VECTOR_FLOATS) * to->across,
+                               to);
                 }
             }
         }

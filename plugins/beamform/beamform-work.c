@@ -165,7 +165,7 @@ ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error)
             const gint64 i = self->weights_have_pol ? set * self->n_pols + p : set;
             self->pols[set * self->n_pols + p] = self->sets + (gsize)i * self->method.set_bytes;
         }
-    if (self->weights_as != BEAMFORM_GIVEN) {
+    if (self->weights_as != BEAMFORM_GIVEN && !self->method.makes_levels) {
         self->quantised =
             CT_TABLE(float, 2 * self->n_beams * self->n_stations, "quantised weights", error);
         if (!self->quantised)

@@ -171,4 +171,6 @@ static const CtStage beamform = {
 };
 
 CT_STAGE_PLUGIN("beamform", beamform, &ct_beamform_mma_cuda, &ct_beamform_cuda,
-                CT_ISA_VARIANTS(ct_beamform_cpu), &ct_beamform_reference);
+                CT_ISA_ONLY(ct_beamform_cpu_amx) CT_ISA_ONLY(ct_beamform_cpu_avx512vnni)
+                    CT_ISA_ONLY(ct_beamform_cpu_avxvnni) CT_ISA_VARIANTS(ct_beamform_cpu),
+                &ct_beamform_reference);

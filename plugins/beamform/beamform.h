@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     gsize set_bytes; /* of the weights of one channel and polarisation as the variant keeps them */
     gsize scratch_bytes;
+    gboolean makes_levels; /* `pack` quantises, else its weights are quantised */
     /* Packs cf32 weights, given by the address of beam 0 and station 0 and by strides in bytes. */
     void (*pack)(const Beamform *self, const guint8 *weights, gint64 beam_stride,
                  gint64 station_stride, gpointer set);
@@ -74,5 +75,25 @@ gboolean ct_beamform_advance(gpointer state, CtAdvance *advance, GError **error)
 gboolean ct_beamform_work(gpointer state, const CtWork *work, GError **error);
 void ct_beamform_finish(gpointer state);
 
+/* The rows of the variants on the processor, by ROW(voltages, beams, efficiency). Neighbouring
+ * beams are written as vectors. */
+#define BEAMFORM_ROWS                                                                              \
+    ROW("[... time station pol]", "[... time beam pol]", 0.85),                                    \
+        ROW("[time ... station pol]", "[time ... beam pol]", 0.85),                                \
+        ROW("[... time station pol]", "[time ... beam pol]", 0.85),                                \
+        ROW("[time ... station pol]", "[... time beam pol]", 0.85),                                \
+        ROW("[... time station]", "[... time beam]", 0.7),                                         \
+        ROW("[time ... station]", "[time ... beam]", 0.7),                                         \
+        ROW("[... time station pol]", "[... pol time beam]", 0.6),                                 \
+        ROW("[time ... station pol]", "[time ... pol beam]", 0.6),                                 \
+        ROW("[... time station pol]", "[time ... pol beam]", 0.6),                                 \
+        ROW("[time ... station pol]", "[... pol time beam]", 0.6),                                 \
+        ROW("[... station time pol]", "[... pol time beam]", 0.6),                                 \
+        ROW("[... station time pol]", "[time ... pol beam]", 0.6),                                 \
+        ROW("[... station time pol]", "[... time beam pol]", 0.75),                                \
+        ROW("[... station time pol]", "[time ... beam pol]", 0.75),                                \
+        ROW("{time station ...}", "{time beam ...}", 0.15)
+
 extern const CtVariant ct_beamform_reference, ct_beamform_cuda, ct_beamform_mma_cuda;
 extern const CtVariant ct_beamform_cpu_baseline, ct_beamform_cpu_avx2, ct_beamform_cpu_avx512;
+extern const CtVariant ct_beamform_cpu_avxvnni, ct_beamform_cpu_avx512vnni, ct_beamform_cpu_amx;

@@ -14,7 +14,10 @@ import tap
 
 VARIANTS = pipeline.variants()
 # Those that have weights quantised.
-QUANTISED = VARIANTS + (["mma-cuda"] if "cuda" in VARIANTS else [])
+BYTES = pipeline.further_variants("beamform")
+HALVES = VARIANTS + (["mma-cuda"] if "cuda" in VARIANTS else [])
+QUANTISED = HALVES + BYTES
+WEIGHTED = [(variant, "ci8") for variant in QUANTISED] + [(variant, "cf16") for variant in HALVES]
 ORDER = ["time", "channel", "station", "pol"]
 rng = numpy.random.default_rng(7)
 
@@ -163,6 +166,8 @@ class Beamform(unittest.TestCase):
             for variant, kind in itertools.product(QUANTISED, ["ci4", "ci8", "ci16", "cf32"]):
                 if variant == "mma-cuda" and kind in ("ci16", "cf32"):
                     continue
+                if variant in BYTES and (kind == "cf32" or weights_as == "cf16"):
+                    continue
                 with self.subTest(variant=variant, kind=kind, shape=shape, weights_as=weights_as):
                     self.check(kind, n, shape, n_beams, variant, per_pol=shape[2] > 1 and k % 2 == 0,
                                extreme=k == 0, port=k % 3 == 1, weights_as=weights_as)
@@ -180,6 +185,17 @@ class Beamform(unittest.TestCase):
         return (got["y"].array, numpy.einsum("cbsp,tcsp->tcbp", levels, numbers),
                 scale[:, :, 0].astype(numpy.float32))
 
+    def test_wide_integers_are_exact(self):
+        """Sums of voltages of 16 bits, whose bytes are multiplied by themselves, up to 31 bits."""
+        for variant, n, n_stations in itertools.product(BYTES, [1, 70], [1, 90, 258]):
+            with self.subTest(variant=variant, n=n, n_stations=n_stations):
+                w = rng.integers(-127, 128, (1, 20, n_stations, 2, 2)).astype(numpy.float32)
+                w[:, 0] = -127
+                w[:, :, 0] = -127
+                got, sums, _ = self.check_values(w.view(numpy.complex64)[..., 0], "ci16", n,
+                                                 variant, "ci8")
+                numpy.testing.assert_array_equal(got, sums.astype(numpy.complex64))
+
     def test_integers_are_exact(self):
         """Sums of products of integers are exact, and rounded once before the scale, and by it."""
         for variant, kind, n in itertools.product(QUANTISED, ["ci4", "ci8"], [1, 29]):
@@ -190,7 +206,7 @@ class Beamform(unittest.TestCase):
                 got, sums, scale = self.check_values(w, kind, n, variant, "ci8")
                 self.assertTrue((scale == 1 / 128).all())
                 numpy.testing.assert_array_equal(got, sums / 128)
-                if variant != "mma-cuda":
+                if variant not in BYTES + ["mma-cuda"]:
                     continue
                 # More than 24 bits, and scales that are no powers of two.
                 w = (-1 - 1j + 0.01 * random_weights((1, 9, 700, 2))).astype(numpy.complex64)
@@ -210,7 +226,7 @@ class Beamform(unittest.TestCase):
         w[0, 5] *= 1e-36
         w[0, 6] *= 1e34
         w[0, 7, 1:] *= 1e-6
-        for variant, weights_as in itertools.product(QUANTISED, ["ci8", "cf16"]):
+        for variant, weights_as in WEIGHTED:
             with self.subTest(variant=variant, weights_as=weights_as):
                 got, sums, scale = self.check_values(w, "ci8", 11, variant, weights_as)
                 self.assertTrue(numpy.isnan([got.real[:, 0, 1, 0], got.imag[:, 0, 1, 0]]).all())
@@ -228,8 +244,7 @@ class Beamform(unittest.TestCase):
         w = random_weights((4, 2, 5, 6)) * numpy.array([1, 1e3, 1e-3, 7])[:, None, None, None]
         w = w.astype(numpy.complex64)
         rates = ", sample_rate: 1 kHz", ", sample_rate: 100 Hz"
-        for variant, weights_as, cuts in itertools.product(
-                QUANTISED, ["ci8", "cf16"], [(1 << 16,), (7, 1)]):
+        for (variant, weights_as), cuts in itertools.product(WEIGHTED, [(1 << 16,), (7, 1)]):
             with self.subTest(variant=variant, weights_as=weights_as, cuts=cuts):
                 text = graph("ci8[time channel station pol]", [-1, 2, 6, 2],
                              port=("channel beam station", "2, 5, 6"), weights_as=weights_as,
@@ -277,7 +292,8 @@ class Beamform(unittest.TestCase):
         w = random_weights((2, 4, n_stations))
         numpy.save(self.path, w)
         cases = [(variant, "cf32", "given") for variant in VARIANTS]
-        cases += itertools.product(QUANTISED, ["ci4", "ci8"], ["ci8", "cf16"])
+        cases += [(variant, kind, weights_as) for variant, weights_as in WEIGHTED
+                  for kind in ("ci4", "ci8")]
         for variant, kind, weights_as in cases:
             with self.subTest(variant=variant, kind=kind, weights_as=weights_as):
                 x, numbers = voltages(kind, (n, 2, n_stations, 2))

@@ -11,6 +11,10 @@ typedef struct {
     const char *stages; /* lines of the graph, from `source` to `stage` */
 } Case;
 
+#define BEAMS(n)                                                                                   \
+    "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: " #n " }\n"  \
+    "  stage: { stage: beamform, from: { voltages: source, weights: pointing }, "                  \
+    "weights_as: ci8 }\n"
 #define ONE(text) "  stage: { stage: " text ", from: source }\n"
 
 static const Case cases[] = {
@@ -34,6 +38,12 @@ static const Case cases[] = {
     {"beamform 16 stations, 4 beams", "cf32", "channel, station, pol", "256, 16, 2",
      "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: 4 }\n"
      "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"},
+    {"beamform ci8 64 stations, 100 beams, weights as ci8", "ci8", "channel, station, pol",
+     "256, 64, 2", BEAMS(100)},
+    {"beamform ci8 16 stations, 4 beams, weights as ci8", "ci8", "channel, station, pol",
+     "256, 16, 2", BEAMS(4)},
+    {"beamform ci16 64 stations, 100 beams, weights as ci8", "ci16", "channel, station, pol",
+     "256, 64, 2", BEAMS(100)},
     {"correlate cf32 1 station", "cf32", "channel, station, pol", "4096, 1, 2",
      ONE("correlate, integration: 64")},
     {"correlate cf32 16 stations", "cf32", "channel, station, pol", "64, 16, 2",
