@@ -58,17 +58,23 @@ prepare_table(State *self, CtPrepare *prepare, GError **error)
     CtBoxes *boxes = &self->form.boxes;
     const gint64 bytes = (gint64)ct_type_info(self->form.kernel->w)->bytes;
     self->w_bytes = (gsize)bytes;
+    gint64 n_different = 1;
+    for (guint a = 0; a < self->form.choice.table.n_axes; a++)
+        n_different *= self->form.choice.table.lengths[a];
     const gint time = ct_layout_axis(layout, "time");
     gint64 faster = 1, n_entries;
     for (gint a = time + 1; time >= 0 && a < (gint)layout->n_axes; a++)
         faster *= ct_stream_length(stream, layout->axes[a].name);
-    self->repeat = faster > 1 && faster < LONG_RUN ? LONG_RUN / faster : 1;
+    self->repeat = n_different > 1 && faster > 1 && faster < LONG_RUN ? LONG_RUN / faster : 1;
     self->period = faster * bytes;
     self->table = ct_form_expand(&self->form, prepare, self->repeat, &n_entries, error);
     if (!self->table)
         return FALSE;
-    /* Time is the one axis without a stride in the table. */
     boxes->table = self->table;
+    /* One entry for all has no strides, and needs no memory traffic beside that of the samples. */
+    if (n_different == 1)
+        return TRUE;
+    /* Time is the one axis without a stride in the table. */
     gint64 stride = bytes;
     for (gint a = (gint)layout->n_axes - 1; a >= 0; a--) {
         for (guint b = 0; b < boxes->n_axes; b++)
