@@ -18,6 +18,7 @@ enum {
     LONG_SPAN = 16384, /* samples of a term that are staged besides those of a tile, at most */
     GATHERED = 8,      /* times of a term that are gathered before the next one's */
     LONG_RUN = 16,     /* elements of a run that need not be along time */
+    REPEATED = TILE * sizeof(gdouble), /* bytes of repeated entries, at most */
 };
 
 /* The least and the largest shift of a term for some indices of the new axis. */
@@ -61,6 +62,7 @@ typedef struct {
     gint64 time;         /* the first sample of the run, or of the row */
     gboolean is_along_time;
     gboolean is_staged;
+    CtBoxAxis row;   /* of short rows that are computed for several times at once */
     gdouble *values; /* of each series, at the sample of a row */
     Line *lines;     /* by series */
 } Job;
@@ -151,7 +153,7 @@ plan_scratch(State *self, gint64 longest)
     self->given = self->steps + CT_CONVERT_SCRATCH(self->tile);
     self->sums = self->given + (gsize)self->tile * 16;
     self->w = self->sums + (gsize)(self->made * self->tile) * self->y_bytes;
-    self->values = self->w + TILE * sizeof(gdouble);
+    self->values = self->w + REPEATED;
     /* After a change of a parameter, there may be lines, with a series for every index. */
     const CtFormTable *shifts = &self->base.taps->choice.shifts;
     gint64 most_series = self->is_single ? 1 : 0;
@@ -219,11 +221,12 @@ stage(const Job *job, const guint8 *const *in, gint64 stride, const gint64 *n, g
     gint64 longest = 0;
     for (gsize j = 0; j < n_terms; j++)
         longest = MAX(longest, n[j]);
-    for (gint64 t = 0; t < longest && is_gathered; t += GATHERED)
+    const gint64 step = n_terms > 1 ? GATHERED : longest;
+    for (gint64 t = 0; t < longest && is_gathered; t += step)
         for (gsize j = 0; j < n_terms; j++)
             if (t < n[j])
                 ct_box_move(in[j] + t * stride, stride, raw + j * self->slot + t * bytes, bytes,
-                            (gsize)bytes, (gsize)MIN(n[j] - t, GATHERED));
+                            (gsize)bytes, (gsize)MIN(n[j] - t, step));
     for (gsize j = 0; j < n_terms && self->loads; j++)
         for (gint64 t = 0; t < n[j]; t += tile)
             ct_convert(&self->load, (is_gathered ? raw + j * self->slot : in[j]) + t * bytes,
@@ -272,6 +275,12 @@ point_terms(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 
         from[j] = job->scratch + j * self->slot;
 }
 
+static const guint8 *
+table_at(const State *self, gint64 entry)
+{
+    return self->entries.table ? self->entries.table + entry * (gint64)self->w_bytes : NULL;
+}
+
 /* Computes a group of terms from `term` on, for n elements of a run and the indices of a tile of
  * the new axis from `made` on. Begins the sums if `term` is 0, and otherwise adds to them. */
 static void
@@ -301,7 +310,7 @@ compute_group(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint6
         const CtFormRun call = {
             .settings = self->base.form.choice.settings.bytes,
             .x = x,
-            .w = self->entries.table ? self->entries.table + first * (gint64)self->w_bytes : NULL,
+            .w = table_at(self, first),
             .w_step = self->entries.table && run->table != 0,
             .y = &y,
             .n = (gsize)n,
@@ -332,9 +341,11 @@ move(const Job *job, const guint8 *in, guint8 *out, const CtBoxAxis *run, gint64
         ct_box_move(in, run->in, out, run->out, (gsize)bytes, (gsize)n);
 }
 
-/* A run without a sum, from memory to memory. */
+/* n elements without a sum, from memory to memory, with the entries `w` of the table, or w[0] for
+ * all. */
 static void
-compute_single(const Job *job, const guint8 *in, gint64 entry, guint8 *out, const CtBoxAxis *run)
+compute_single(const Job *job, const guint8 *in, gint64 entry, guint8 *out, gint64 n,
+               gconstpointer w, gboolean w_step)
 {
     const State *self = job->state;
     gconstpointer x = in + self->entries.shifts[entry] * job->in_time;
@@ -347,13 +358,31 @@ compute_single(const Job *job, const guint8 *in, gint64 entry, guint8 *out, cons
     const CtFormRun call = {
         .settings = self->base.form.choice.settings.bytes,
         .x = &x,
-        .w = self->entries.table ? self->entries.table + entry * (gint64)self->w_bytes : NULL,
-        .w_step = self->entries.table && run->table != 0,
+        .w = w,
+        .w_step = (gsize)w_step,
         .y = &y,
-        .n = (gsize)run->length,
+        .n = (gsize)n,
         .window = &window,
     };
     self->base.form.kernel->run(&call);
+}
+
+/* Short rows at all times: their entries are repeated in scratch for several of them. */
+static void
+compute_repeated(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
+                 const CtBoxAxis *times)
+{
+    const Job *job = data;
+    const State *self = job->state;
+    const gint64 entry = entry_of(job, table), n = job->row.length;
+    const gint64 bytes = n * (gint64)self->w_bytes;
+    const gint64 most = MIN(REPEATED / bytes, times->length);
+    guint8 *w = job->scratch + self->w;
+    for (gint64 k = 0; k < most; k++)
+        memcpy(w + k * bytes, table_at(self, entry), (gsize)bytes);
+    for (gint64 i = 0; i < times->length; i += most)
+        compute_single(job, in + i * times->in, entry, out + i * times->out,
+                       n * MIN(times->length - i, most), w, TRUE);
 }
 
 static void
@@ -367,7 +396,8 @@ compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, c
         return;
     }
     if (self->is_single && !job->is_staged && !self->stores && run->out == (gint64)self->y_bytes) {
-        compute_single(job, in, entry, out, run);
+        compute_single(job, in, entry, out, run->length, table_at(self, entry),
+                       self->entries.table && run->table != 0);
         return;
     }
     const gint64 tile = job->is_staged ? self->tile : TILE;
@@ -547,6 +577,25 @@ take_row(const Job *job, CtBox *box)
     return TRUE;
 }
 
+/* Takes the axis of a short row out of the box if its entries differ, but not along the next slower
+ * axis, with which it is contiguous. FALSE: it is not so. */
+static gboolean
+take_short_row(Job *job, CtBox *box)
+{
+    const State *self = job->state;
+    if (box->n_axes < 2 || !self->base.form.kernel || !self->entries.table || self->loads ||
+        self->stores)
+        return FALSE;
+    const CtBoxAxis times = box->axes[box->n_axes - 2], row = box->axes[box->n_axes - 1];
+    const gboolean is_short = 2 * row.length * (gint64)self->w_bytes <= REPEATED;
+    if (!is_short || row.table == 0 || times.table != 0 || row.out != (gint64)self->y_bytes ||
+        times.in != row.length * row.in || times.out != row.length * row.out)
+        return FALSE;
+    job->row = row;
+    box->n_axes--;
+    return TRUE;
+}
+
 static void
 compute_rows(Job *job, CtBox *box, const CtBoxAxis *time)
 {
@@ -607,7 +656,8 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
             return;
         }
         job->is_staged = self->loads;
-        ct_box_each_run(&rows, NULL, compute_run, job);
+        ct_box_each_run(&rows, NULL, take_short_row(job, &rows) ? compute_repeated : compute_run,
+                        job);
         return;
     }
     job->is_along_time = TRUE;
