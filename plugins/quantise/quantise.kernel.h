@@ -17,5 +17,5 @@ quantise(const Quantise *self, const ct_x *x, ct_y *y, uint32_t *clipped)
     for (int i = 0; i < CT_X_PARTS; i++)
         to[i] = (ct_y_part)ct_quantise(from[i], self->scale, CT_Y_MOST, clipped);
 }
-CT_COUNTED_MAP(quantise, Quantise)
+CT_QUANTISE_MAP(quantise, Quantise)
 #endif

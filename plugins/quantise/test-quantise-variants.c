@@ -6,6 +6,7 @@
 
 static const CtType types[] = {CT_CI4, CT_CI8, CT_CI16, CT_I8, CT_I16};
 
+static const gfloat nans[] = {NAN, -NAN, __builtin_nanf("0x155")};
 static const gfloat special[] = {
     0,     -0.f,     0.5f,     1.5f,     2.5f,       -0.5f,   7.49f,   7.5f,
     -7.5f, 127,      127.49f,  127.5f,   -127.5f,    -128,    -128.5f, -129,
@@ -14,15 +15,16 @@ static const gfloat special[] = {
 };
 
 static void
-fill_part(guint8 *part, G_GNUC_UNUSED gsize count, gpointer data)
+fill_part(guint8 *part, gsize count, gpointer data)
 {
     GRand *random = data;
     const gint kind = g_rand_int_range(random, 0, 4);
 
-    *(gfloat *)part = kind == 0   ? special[g_rand_int_range(random, 0, G_N_ELEMENTS(special))]
-                      : kind == 1 ? (gfloat)g_rand_int_range(random, -600, 600) / 2
-                      : kind == 2 ? (gfloat)g_rand_double_range(random, -70000, 70000)
-                                  : (gfloat)g_rand_double_range(random, -10, 10);
+    *(gfloat *)part = count % 19 == 0 ? nans[count / 19 % G_N_ELEMENTS(nans)]
+                      : kind == 0     ? special[g_rand_int_range(random, 0, G_N_ELEMENTS(special))]
+                      : kind == 1     ? (gfloat)g_rand_int_range(random, -600, 600) / 2
+                      : kind == 2     ? (gfloat)g_rand_double_range(random, -70000, 70000)
+                                      : (gfloat)g_rand_double_range(random, -10, 10);
 }
 
 static VariantTest *

@@ -48,11 +48,24 @@ typedef CT_Y ct_w;
 static inline int32_t
 ct_quantise(float y, float scale, float most, uint32_t *clipped)
 {
+#ifdef __FMA__
+    /* The low bits of a sum with 1.5 · 2^23 are the integer, and sums are in the order of their
+     * bits. */
+    const int32_t middle = 0x4b400000, limit = (int32_t)most;
+    const float sum = __builtin_fmaf(y, scale, 0x1.8p23f);
+    int32_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    const int32_t low = bits < middle - limit ? middle - limit : bits;
+    const int32_t within = low > middle + limit ? middle + limit : low;
+    *clipped |= within != bits;
+    return sum == sum ? within - middle : 0;
+#else
     const float x = ct_round_scaled(y, scale);
     const float number = x == x ? x : 0;
     const float low = number < -most ? -most : number;
     *clipped |= !(ct_absolute(x) <= most);
     return (int32_t)(low > most ? most : low);
+#endif
 }
 
 /* ---- elements in memory ---- */
@@ -123,15 +136,16 @@ ct_store_ci4(ct_ci8 y)
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_MAP, settings_, 1, 1, 0)
 
-#define CT_COUNTED_MAP(name_, settings_)                                                           \
-    static void name_##_run(const CtFormRun *ct_own_run)                                           \
+/* From element `begin` on. */
+#define CT_COUNTED_LOOP(name_, settings_)                                                          \
+    CT_KERNEL void name_##_loop(const CtFormRun *ct_own_run, size_t ct_own_begin)                  \
     {                                                                                              \
         const size_t ct_own_n = ct_own_run->n;                                                     \
         const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
         const CT_X_ELEMENT *restrict ct_own_x = ct_own_run->x[0];                                  \
         CT_Y_ELEMENT *restrict ct_own_y = ct_own_run->y[0];                                        \
         uint32_t ct_own_sum = 0;                                                                   \
-        for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                               \
+        for (size_t ct_own_i = ct_own_begin; ct_own_i < ct_own_n; ct_own_i++) {                    \
             const ct_x ct_own_from = CT_X_LOAD(ct_own_x[ct_own_i]);                                \
             uint32_t ct_own_count = 0;                                                             \
             ct_y ct_own_to;                                                                        \
@@ -140,6 +154,13 @@ ct_store_ci4(ct_ci8 y)
             ct_own_sum += ct_own_count;                                                            \
         }                                                                                          \
         ct_own_run->counters[0] += ct_own_sum;                                                     \
+    }
+
+#define CT_COUNTED_MAP(name_, settings_)                                                           \
+    CT_COUNTED_LOOP(name_, settings_)                                                              \
+    static void name_##_run(const CtFormRun *ct_own_run)                                           \
+    {                                                                                              \
+        name_##_loop(ct_own_run, 0);                                                               \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_MAP, settings_, 1, 1, 1)
 
@@ -168,22 +189,30 @@ ct_store_ci4(ct_ci8 y)
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_TABLE, settings_, 1, 1, 0)
 
-/* The elements of a group are in planes, or together. */
+/* The elements of a group are in planes, or together. With AVX-512 compilers do not make vectors of
+ * a loop that stores together: there, the outputs of some samples are made in planes on the stack
+ * and put together by a second loop, of which they do. */
+#if CT_VECTOR_BYTES == 64
+enum { CT_GROUP_SAMPLES = 64 };
+#define CT_GROUP_PLANES 1
+#else
+enum { CT_GROUP_SAMPLES = 1 };
+#define CT_GROUP_PLANES 0
+#endif
+
 #define CT_GROUP(name_, settings_, n_x_, n_y_)                                                     \
     _Static_assert((n_x_) >= 1 && (n_x_) <= CT_FORM_GROUP_MAX && (n_y_) >= 1 &&                    \
                        (n_y_) <= CT_FORM_GROUP_MAX,                                                \
                    "kernel " #name_ " wants groups of 1 to 8 elements");                           \
-    CT_KERNEL void name_##_loop(const CtFormRun *ct_own_run, const bool ct_own_x_together,         \
-                                const bool ct_own_y_together)                                      \
+    CT_KERNEL void name_##_loop(const CtFormRun *ct_own_run, const size_t ct_own_begin,            \
+                                const size_t ct_own_n, CT_Y_ELEMENT *const *ct_own_y,              \
+                                const bool ct_own_x_together, const bool ct_own_y_together)        \
     {                                                                                              \
-        const size_t ct_own_n = ct_own_run->n;                                                     \
         const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
         const CT_X_ELEMENT *ct_own_x[n_x_];                                                        \
-        CT_Y_ELEMENT *ct_own_y[n_y_];                                                              \
         for (size_t ct_own_k = 0; ct_own_k < n_x_; ct_own_k++)                                     \
-            ct_own_x[ct_own_k] = ct_own_run->x[ct_own_k];                                          \
-        for (size_t ct_own_k = 0; ct_own_k < n_y_; ct_own_k++)                                     \
-            ct_own_y[ct_own_k] = ct_own_run->y[ct_own_k];                                          \
+            ct_own_x[ct_own_k] = (const CT_X_ELEMENT *)ct_own_run->x[ct_own_k] +                   \
+                                 ct_own_begin * (ct_own_x_together ? n_x_ : 1);                    \
         CT_INDEPENDENT                                                                             \
         for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                               \
             ct_x ct_own_from[n_x_];                                                                \
@@ -199,19 +228,44 @@ ct_store_ci4(ct_ci8 y)
                     CT_Y_STORE(ct_own_to[ct_own_k]);                                               \
         }                                                                                          \
     }                                                                                              \
+    CT_KERNEL void name_##_all(const CtFormRun *ct_own_run, const bool ct_own_x_together,          \
+                               const bool ct_own_y_together)                                       \
+    {                                                                                              \
+        CT_Y_ELEMENT *ct_own_y[n_y_];                                                              \
+        size_t ct_own_i = 0;                                                                       \
+        for (;                                                                                     \
+             CT_GROUP_PLANES && ct_own_y_together && ct_own_i + CT_GROUP_SAMPLES <= ct_own_run->n; \
+             ct_own_i += CT_GROUP_SAMPLES) {                                                       \
+            CT_Y_ELEMENT ct_own_planes[n_y_][CT_GROUP_SAMPLES];                                    \
+            CT_Y_ELEMENT *restrict ct_own_to = (CT_Y_ELEMENT *)ct_own_run->y[0] + n_y_ * ct_own_i; \
+            for (size_t ct_own_k = 0; ct_own_k < n_y_; ct_own_k++)                                 \
+                ct_own_y[ct_own_k] = ct_own_planes[ct_own_k];                                      \
+            name_##_loop(ct_own_run, ct_own_i, CT_GROUP_SAMPLES, ct_own_y, ct_own_x_together,      \
+                         false);                                                                   \
+            for (size_t ct_own_j = 0; ct_own_j < CT_GROUP_SAMPLES; ct_own_j++)                     \
+                for (size_t ct_own_k = 0; ct_own_k < n_y_; ct_own_k++)                             \
+                    ct_own_to[n_y_ * ct_own_j + ct_own_k] = ct_own_planes[ct_own_k][ct_own_j];     \
+        }                                                                                          \
+        for (size_t ct_own_k = 0; ct_own_k < n_y_; ct_own_k++)                                     \
+            ct_own_y[ct_own_k] = (CT_Y_ELEMENT *)ct_own_run->y[ct_own_k] +                         \
+                                 ct_own_i * (ct_own_y_together ? n_y_ : 1);                        \
+        name_##_loop(ct_own_run, ct_own_i, ct_own_run->n - ct_own_i, ct_own_y, ct_own_x_together,  \
+                     ct_own_y_together);                                                           \
+    }                                                                                              \
     static void name_##_run(const CtFormRun *ct_own_run)                                           \
     {                                                                                              \
         if (!ct_own_run->x_together && !ct_own_run->y_together)                                    \
-            name_##_loop(ct_own_run, false, false);                                                \
+            name_##_all(ct_own_run, false, false);                                                 \
         else if (!ct_own_run->y_together)                                                          \
-            name_##_loop(ct_own_run, true, false);                                                 \
+            name_##_all(ct_own_run, true, false);                                                  \
         else if (!ct_own_run->x_together)                                                          \
-            name_##_loop(ct_own_run, false, true);                                                 \
+            name_##_all(ct_own_run, false, true);                                                  \
         else                                                                                       \
-            name_##_loop(ct_own_run, true, true);                                                  \
+            name_##_all(ct_own_run, true, true);                                                   \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_GROUP, settings_, n_x_, n_y_, 0)
 
 #include <cornerturn/kit/fold-host.h>
 #include <cornerturn/kit/join-host.h>
+#include <cornerturn/kit/quantise-host.h>
 #endif

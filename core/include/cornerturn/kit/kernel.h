@@ -29,6 +29,8 @@
  *     CT_MAP(f, Settings)          f(settings, &x, &y)
  *     CT_COUNTED_MAP(f, Settings)  f(settings, &x, &y, &count)     uint32_t count: 0; set to 1, it
  *                                                                  adds to the stage's counter 0
+ *     CT_QUANTISE_MAP(f, Settings) the same, of floats, if f makes every part of y by
+ *                                  ct_quantise(part of x, settings->scale, CT_Y_MOST, &count)
  *     CT_TABLE_MAP(f, Settings)    f(settings, &x, &w, &y)         w: of a table over some axes
  *     CT_GROUP(f, Settings, n, m)  f(settings, x[n], y[m])         along a small axis
  *     CT_FOLD(f, Settings, State, samples)                         over a hop of samples of time:
@@ -81,6 +83,8 @@ typedef unsigned char ct_mark;
 
 #ifdef __cplusplus
 #include "cornerturn/kernel.h"
+
+#define CT_QUANTISE_MAP(name_, settings_) CT_COUNTED_MAP(name_, settings_)
 
 #ifdef CT_EPILOGUE_FILE
 #include <cornerturn/kit/epilogue-forms-kernel.h>
