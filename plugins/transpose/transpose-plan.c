@@ -132,7 +132,7 @@ choose_side_b(TransposePlan *plan, const TransposeTuning *tuning)
 {
     const size_t element = plan->element;
     const size_t unit = maximum(LINE / element, 1);
-    const size_t room = minimum(maximum(tuning->run_out / element, 1), TRANSPOSE_MAX_TILE);
+    const size_t room = minimum(maximum(tuning->run_out / element, 1), TRANSPOSE_MAX_B);
     const unsigned long long vector = leading_in(plan, 16), run = leading_in(plan, tuning->run_in);
     size_t length = 1;
     for (unsigned i = plan->n_axes; i-- > 0 && length * element < RUN_ENOUGH;) {
@@ -157,35 +157,67 @@ choose_side_b(TransposePlan *plan, const TransposeTuning *tuning)
     return length;
 }
 
-static void
+/* The axis that continues the runs of the output, if neither side has it; otherwise n_axes. *run is
+ * the number of elements of these runs. */
+static unsigned
+find_out(const TransposePlan *plan, size_t *run)
+{
+    *run = 1;
+    for (unsigned i = plan->n_axes; i-- > 0;) {
+        if (plan->axis[i].out != (ptrdiff_t)(plan->element * *run))
+            break;
+        if (!holds(plan->a, plan->n_a, i) && !holds(plan->b, plan->n_b, i))
+            return i;
+        *run *= plan->tile[i];
+        if (plan->tile[i] < plan->axis[i].length)
+            break;
+    }
+    return plan->n_axes;
+}
+
+/* Side A: the contiguous axes of the input that side B has not taken, until the tile reads long
+ * runs; then the axis that makes it write long runs, and any others until it is worth its
+ * overhead. Returns the last of the first kind, or n_axes. */
+static unsigned
 choose_sides(TransposePlan *plan, const TransposeTuning *tuning)
 {
     const size_t element = plan->element;
     const size_t unit = maximum(LINE / element, 1);
     const size_t length = choose_side_b(plan, tuning);
-    /* Side A: the contiguous axes of the input that side B has not taken, then any others until the
-     * tile is worth its overhead. */
-    size_t span = 1, count = 1;
-    const size_t most = minimum(maximum(tuning->tile / element / length, 1), TRANSPOSE_MAX_TILE);
+    const size_t most = minimum(maximum(tuning->tile / element / length, 1), TRANSPOSE_MAX_A);
     const size_t least = minimum(maximum(LEAST_BYTES / element / length, 1), most);
     const size_t run = maximum(tuning->run_in / element, 1);
+    const size_t enough = maximum(RUN_ENOUGH / element, 1);
+    size_t span = 1, count = 1;
     unsigned long long seen = 0;
+    unsigned fastest = plan->n_axes;
     bool unbroken = true, chained = true;
     plan->segment = 0;
-    while (count < most && (span < run || count < least)) {
+    while (count < most) {
+        size_t written, room;
+        const unsigned out = find_out(plan, &written);
+        const bool extends = plan->packed && out < plan->n_axes && written < enough;
         unsigned i = chained ? find_in(plan, (ptrdiff_t)(element * span), seen) : plan->n_axes;
-        if (i == plan->n_axes) {
-            chained = false;
+        chained = i < plan->n_axes && (span < run || (count < least && !extends));
+        if (chained) {
+            /* Leaves room for the other axis. */
+            const size_t times = extends && i != out ? (enough + written - 1) / written : 1;
+            room = maximum(run / span, (times > 1 ? most : least) / count / times);
+            fastest = i;
+        } else if (extends) {
+            i = out;
+            room = (enough + written - 1) / written;
+        } else {
             i = find_nearest(plan, seen);
             if (count >= least || i == plan->n_axes)
                 break;
+            room = least / count;
         }
         seen |= 1ull << i;
         if (holds(plan->b, plan->n_b, i)) {
             unbroken = false;
         } else {
             plan->a[plan->n_a++] = i;
-            const size_t room = chained ? maximum(run / span, least / count) : least / count;
             plan->tile[i] = part(plan->axis[i].length, minimum(maximum(room, 1), most / count),
                                  count == 1 ? unit : 1);
             count *= plan->tile[i];
@@ -194,23 +226,21 @@ choose_sides(TransposePlan *plan, const TransposeTuning *tuning)
                 plan->segment = count;
         }
         span *= plan->tile[i];
-        if (plan->tile[i] < plan->axis[i].length)
-            break;
+        chained &= plan->tile[i] == plan->axis[i].length;
     }
+    return fastest;
 }
 
-/* Makes the axis of side A that is cut the fastest, so that consecutive tiles are neighbours in the
- * input. */
+/* Makes an axis the fastest, so that consecutive tiles are neighbours in the input. */
 static void
-choose_order(TransposePlan *plan)
+choose_order(TransposePlan *plan, unsigned fastest)
 {
     unsigned n = 0;
-    const unsigned last = plan->n_a ? plan->a[plan->n_a - 1] : plan->n_axes;
     for (unsigned i = 0; i < plan->n_axes; i++)
-        if (i != last)
+        if (i != fastest)
             plan->order[n++] = i;
-    if (last < plan->n_axes)
-        plan->order[n] = last;
+    if (fastest < plan->n_axes)
+        plan->order[n] = fastest;
 }
 
 /* Vectors transpose contiguous elements of 1 to 16 bytes; all others are copied one by one. */
@@ -239,8 +269,8 @@ transpose_plan(TransposePlan *plan, size_t element, const TransposeAxis *axes, u
         return;
     for (unsigned i = 0; i < plan->n_axes; i++)
         plan->tile[i] = 1;
-    choose_sides(plan, tuning);
+    const unsigned fastest = choose_sides(plan, tuning);
     if (!can_turn(plan))
         plan->segment = 0;
-    choose_order(plan);
+    choose_order(plan, fastest);
 }

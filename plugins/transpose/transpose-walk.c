@@ -8,7 +8,7 @@
 #endif
 
 /* Every row may need two lines more than its contents. */
-#define STAGE_BYTES (TRANSPOSE_TILE_BYTES + (TRANSPOSE_MAX_TILE + 1) * 2 * LINE)
+#define STAGE_BYTES (TRANSPOSE_TILE_BYTES + (TRANSPOSE_MAX_A + 1) * 2 * LINE)
 
 /* Rows of the stage that are contiguous in the output. */
 typedef struct {
@@ -19,16 +19,15 @@ typedef struct {
 /* The offsets of the elements of a tile: (a, b) moves from in_a[a] + in_b[b] to out_a[a] +
  * out_b[b]. */
 typedef struct {
-    ptrdiff_t in_a[TRANSPOSE_MAX_TILE], in_b[TRANSPOSE_MAX_TILE];
-    ptrdiff_t out_a[TRANSPOSE_MAX_TILE], out_b[TRANSPOSE_MAX_TILE];
-    ptrdiff_t stage_a[TRANSPOSE_MAX_TILE], stage_b[TRANSPOSE_MAX_TILE];
-    uint16_t flush[TRANSPOSE_MAX_TILE]; /* side A in the order of the output */
-    size_t full_a, full_b;              /* elements of a full tile */
-    bool in_order;                      /* … and whether that is the order of side A */
+    ptrdiff_t in_a[TRANSPOSE_MAX_A], in_b[TRANSPOSE_MAX_B];
+    ptrdiff_t out_a[TRANSPOSE_MAX_A], out_b[TRANSPOSE_MAX_B];
+    ptrdiff_t stage_a[TRANSPOSE_MAX_A], stage_b[TRANSPOSE_MAX_B];
+    uint16_t flush[TRANSPOSE_MAX_A]; /* side A in the order of the output */
+    size_t n_a, n_b;                 /* elements of a tile */
+    bool in_order;                   /* whether the order of side A is that of the output */
     size_t adjoin;  /* rows, from each multiple of it, that are contiguous in output and stage */
     bool adjoin_in; /* the segments of rows that fill 16 bytes are contiguous in the input */
-    Run runs[TRANSPOSE_MAX_TILE], short_runs[TRANSPOSE_MAX_TILE]; /* of a full tile; of a shorter
-                                                                     one */
+    Run runs[TRANSPOSE_MAX_A];
     size_t n_runs;
 } Offsets;
 
@@ -81,8 +80,7 @@ stream_run(uint8_t *to, const uint8_t *from, size_t n)
     memcpy(to + i, from + i, n - i);
 }
 
-/* Fills in the offsets of all elements of one side of a full tile. A shorter last tile uses the
- * first of them, since only the slowest axis of a side is ever cut. */
+/* Fills in the offsets of all elements of one side of a tile; returns their number. */
 static size_t
 fill_offsets(const TransposePlan *plan, const unsigned *axes, unsigned n, ptrdiff_t *in,
              ptrdiff_t *out)
@@ -100,18 +98,6 @@ fill_offsets(const TransposePlan *plan, const unsigned *axes, unsigned n, ptrdif
         count *= tile;
     }
     return count;
-}
-
-/* The number of elements of a side in the tile at `at`; a full one has `full`. */
-static size_t
-side_length(const TransposePlan *plan, const unsigned *axes, unsigned n, const size_t *at,
-            size_t full)
-{
-    if (!n)
-        return full;
-    const unsigned i = axes[n - 1];
-    const size_t rest = plan->axis[i].length - at[i];
-    return rest < plan->tile[i] ? full / plan->tile[i] * rest : full;
 }
 
 static size_t
@@ -175,38 +161,34 @@ lay_out_stage(const TransposePlan *plan, Offsets *offsets, size_t n_a, size_t n_
         offsets->stage_b[b] = (ptrdiff_t)(b * plan->element);
 }
 
-/* Finds the runs of contiguous rows among the first n_a, of `run` bytes each; returns their
- * number. */
-static size_t
-find_runs(Run *runs, const Offsets *offsets, size_t n_a, size_t run)
+/* Finds the runs of contiguous rows, of `row` bytes each. */
+static void
+find_runs(Offsets *offsets, size_t row)
 {
-    size_t n = 0;
-    for (size_t f = 0; f < offsets->full_a;) {
+    offsets->n_runs = 0;
+    for (size_t f = 0; f < offsets->n_a;) {
         const size_t first = offsets->flush[f++];
-        if (first >= n_a)
-            continue;
         size_t last = first;
-        for (; f < offsets->full_a; f++) {
+        for (; f < offsets->n_a; f++) {
             const size_t a = offsets->flush[f];
-            if (a >= n_a || offsets->out_a[a] - offsets->out_a[last] != (ptrdiff_t)run ||
-                offsets->stage_a[a] - offsets->stage_a[last] != (ptrdiff_t)run)
+            if (offsets->out_a[a] - offsets->out_a[last] != (ptrdiff_t)row ||
+                offsets->stage_a[a] - offsets->stage_a[last] != (ptrdiff_t)row)
                 break;
             last = a;
         }
-        const size_t bytes = (size_t)(offsets->out_a[last] - offsets->out_a[first]) + run;
-        runs[n++] = (Run){(uint16_t)first, (uint32_t)bytes};
+        const size_t bytes = (size_t)(offsets->out_a[last] - offsets->out_a[first]) + row;
+        offsets->runs[offsets->n_runs++] = (Run){(uint16_t)first, (uint32_t)bytes};
     }
-    return n;
 }
 
 static void
-flush_stage(const Run *runs, size_t n_runs, const Offsets *offsets, const uint8_t *stage,
-            uint8_t *out, bool stream)
+flush_stage(const Offsets *offsets, const uint8_t *stage, uint8_t *out, bool stream)
 {
-    for (size_t i = 0; i < n_runs; i++) {
-        const size_t bytes = runs[i].bytes;
-        uint8_t *to = out + offsets->out_a[runs[i].first];
-        const uint8_t *from = stage + offsets->stage_a[runs[i].first];
+    for (size_t i = 0; i < offsets->n_runs; i++) {
+        const Run run = offsets->runs[i];
+        const size_t bytes = run.bytes;
+        uint8_t *to = out + offsets->out_a[run.first];
+        const uint8_t *from = stage + offsets->stage_a[run.first];
         if (bytes < LINE)
             copy_run(to, from, bytes);
         else if (stream)
@@ -243,10 +225,11 @@ input_end(const TransposePlan *plan, const uint8_t *in)
 /* Prefetches the lines of the output that the tile fills only partly: waiting for one would delay
  * all later stores. */
 static void
-fetch_edges(const Run *runs, size_t n_runs, const Offsets *offsets, const uint8_t *out)
+fetch_edges(const Offsets *offsets, const uint8_t *out)
 {
-    for (size_t i = 0; i < n_runs; i++) {
-        const uint8_t *to = out + offsets->out_a[runs[i].first], *end = to + runs[i].bytes;
+    for (size_t i = 0; i < offsets->n_runs; i++) {
+        const Run run = offsets->runs[i];
+        const uint8_t *to = out + offsets->out_a[run.first], *end = to + run.bytes;
         if ((uintptr_t)to % LINE)
             __builtin_prefetch(to, 1);
         if ((uintptr_t)end % LINE)
@@ -257,8 +240,8 @@ fetch_edges(const Run *runs, size_t n_runs, const Offsets *offsets, const uint8_
 /* Moves one tile, through the stage if the output is to be streamed or must not be written past its
  * end. */
 static void
-move_tile(const TransposePlan *plan, Offsets *offsets, Tile *tile, const uint8_t *in, uint8_t *out,
-          const uint8_t *in_end, uint8_t *stage)
+move_tile(const TransposePlan *plan, const Offsets *offsets, Tile *tile, const uint8_t *in,
+          uint8_t *out, const uint8_t *in_end, uint8_t *stage)
 {
     const size_t element = plan->element;
     tile->out_a = offsets->out_a;
@@ -274,14 +257,8 @@ move_tile(const TransposePlan *plan, Offsets *offsets, Tile *tile, const uint8_t
         tile->out_b = offsets->stage_b;
     }
     uint8_t *to = staged ? stage : out;
-    const Run *runs = offsets->runs;
-    size_t n_runs = offsets->n_runs;
-    if (staged && (tile->n_a < offsets->full_a || tile->n_b < offsets->full_b)) {
-        runs = offsets->short_runs;
-        n_runs = find_runs(offsets->short_runs, offsets, tile->n_a, tile->n_b * element);
-    }
     if (staged && plan->stream)
-        fetch_edges(runs, n_runs, offsets, out);
+        fetch_edges(offsets, out);
     const size_t columns = tile->n_a < tile->segment ? tile->n_a : tile->segment;
     const uint8_t *last = in + offsets->in_a[tile->n_a - 1] + offsets->in_b[tile->n_b - 1];
     Tile adjoining = *tile;
@@ -290,24 +267,22 @@ move_tile(const TransposePlan *plan, Offsets *offsets, Tile *tile, const uint8_t
         CT_ISA(transpose_copy)(tile, in, to, element);
     else if (!(offsets->adjoin_in && CT_ISA(transpose_unzip)(tile, in, to, element)) &&
              !(offsets->adjoin && CT_ISA(transpose_zip)(&adjoining, in, to, element))) {
-        if ((columns >= k || last + 16 <= in_end) &&
-            (tile->n_b >= k || offsets->full_b >= k || offsets->in_order))
+        if ((columns >= k || last + 16 <= in_end) && (tile->n_b >= k || offsets->in_order))
             CT_ISA(transpose_turn)(tile, in, to, element);
         else
             CT_ISA(transpose_copy)(tile, in, to, element);
     }
     if (staged)
-        flush_stage(runs, n_runs, offsets, stage, out, plan->stream);
+        flush_stage(offsets, stage, out, plan->stream);
 }
 
 static void
 fill_all_offsets(const TransposePlan *plan, Offsets *offsets)
 {
-    offsets->full_a = fill_offsets(plan, plan->a, plan->n_a, offsets->in_a, offsets->out_a);
-    offsets->full_b = fill_offsets(plan, plan->b, plan->n_b, offsets->in_b, offsets->out_b);
-    lay_out_stage(plan, offsets, offsets->full_a, offsets->full_b);
-    offsets->n_runs =
-        find_runs(offsets->runs, offsets, offsets->full_a, offsets->full_b * plan->element);
+    offsets->n_a = fill_offsets(plan, plan->a, plan->n_a, offsets->in_a, offsets->out_a);
+    offsets->n_b = fill_offsets(plan, plan->b, plan->n_b, offsets->in_b, offsets->out_b);
+    lay_out_stage(plan, offsets, offsets->n_a, offsets->n_b);
+    find_runs(offsets, offsets->n_b * plan->element);
     const unsigned first = plan->b[0];
     const size_t segment = plan->segment * plan->element;
     offsets->adjoin_in =
@@ -315,6 +290,7 @@ fill_all_offsets(const TransposePlan *plan, Offsets *offsets)
         (plan->n_b == 1 || plan->tile[first] * plan->element % CT_VECTOR_BYTES == 0);
 }
 
+/* Where the length of an axis is no multiple of the tile, the last tile overlaps the one before. */
 void
 CT_ISA(transpose_walk)(const TransposePlan *plan, const void *input, void *output, void *scratch)
 {
@@ -337,24 +313,27 @@ CT_ISA(transpose_walk)(const TransposePlan *plan, const void *input, void *outpu
 
     size_t at[TRANSPOSE_MAX_AXES] = {0};
     for (bool more = true; more;) {
-        Tile tile = {.segment = plan->segment, .in_a = offsets->in_a, .in_b = offsets->in_b};
-        tile.n_a = side_length(plan, plan->a, plan->n_a, at, offsets->full_a);
-        tile.n_b = side_length(plan, plan->b, plan->n_b, at, offsets->full_b);
+        Tile tile = {
+            .n_a = offsets->n_a,
+            .n_b = offsets->n_b,
+            .segment = plan->segment,
+            .in_a = offsets->in_a,
+            .in_b = offsets->in_b,
+        };
         const uint8_t *tile_in = in;
         uint8_t *tile_out = out;
         more = false;
         for (unsigned j = plan->n_axes; j-- > 0 && !more;) {
             const unsigned i = plan->order[j];
             const TransposeAxis *axis = &plan->axis[i];
-            at[i] += plan->tile[i];
-            in += (ptrdiff_t)plan->tile[i] * axis->in;
-            out += (ptrdiff_t)plan->tile[i] * axis->out;
-            more = at[i] < axis->length;
-            if (!more) {
-                in -= (ptrdiff_t)at[i] * axis->in;
-                out -= (ptrdiff_t)at[i] * axis->out;
-                at[i] = 0;
-            }
+            const size_t left = axis->length - plan->tile[i] - at[i];
+            more = left > 0;
+            const ptrdiff_t steps = !more                  ? -(ptrdiff_t)at[i]
+                                    : left < plan->tile[i] ? (ptrdiff_t)left
+                                                           : (ptrdiff_t)plan->tile[i];
+            at[i] += (size_t)steps;
+            in += steps * axis->in;
+            out += steps * axis->out;
         }
         tile.next = in - tile_in;
         move_tile(plan, offsets, &tile, tile_in, tile_out, in_end, stage);
