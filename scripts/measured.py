@@ -20,10 +20,10 @@ HOST_RATIO = re.compile(r"fusion +(?P<name>\S.*?) +(?P<workers>\d+) (?P<ratio>[\
 # The floors of bench and bench-gpu, and those of bench-choices.
 FLOOR = re.compile(r"(?P<name>\S.*?) +(?P<value>[\d.]+), at (?P<bound>least|most) +(?P<limit>[\d.]+) "
                    r"(?P<unit>\S.*?) +(?P<verdict>pass|FALL SHORT)")
-ORDERS_FLOOR = re.compile(r"(?P<type>\w+) +(?P<name>the \S.*?) +(?P<value>[\d.]+) (?P<unit>of copy), "
+ORDERS_FLOOR = re.compile(r"(?P<type>\w+(?: primes)?) +(?P<name>the \S.*?) +(?P<value>[\d.]+) (?P<unit>of copy), "
                           r"at (?P<bound>least) (?P<limit>[\d.]+): (?P<verdict>pass|FALL SHORT)")
 ORDERS_DEVICE = re.compile(r"orders: .* MiB in and out, (?!per worker)(?P<device>.+)")
-DISTANCE = re.compile(r"(?P<type>\w+) +distance (?P<distance>\d+): +(?P<share>[\d.]+) of copy.*")
+DISTANCE = re.compile(r"(?P<type>\w+(?: primes)?) +distance (?P<distance>\d+): +(?P<share>[\d.]+) of copy.*")
 ABSENT = re.compile(r"(?P<name>\S.*?) +not (?P<how>measured|run)")
 
 
