@@ -198,6 +198,47 @@ fit_to_blocks(const Sizes *sizes, const CtPlanLink *link, gint64 samples)
     return samples;
 }
 
+/* Whether a firing of the node reads and writes every sample once, and nothing else; so do stages
+ * that join a list of streams. */
+static gboolean
+is_pointwise(const CtPlan *plan, const CtPlanNode *node)
+{
+    const CtFootprint *footprint = &node->footprint;
+    const gboolean joins = node->n_nodes == 1 && node->nodes[0].stage->inputs &&
+                           node->nodes[0].stage->inputs[0].flags & CT_PORT_MANY;
+    const gboolean is_window =
+        footprint->kind == CT_FOOTPRINT_WINDOW && footprint->window == 1 && footprint->hop == 1;
+    return !ct_plan_is_source(plan, node) && (is_window || joins) &&
+           ct_plan_bytes_of_statics(plan, node) == 0;
+}
+
+/* The bytes of a link that a firing of the node aims at. A node that reads every sample once has no
+ * other costs than their way through the cache: its inputs and outputs share the bytes, and so do
+ * those of a source whose readers are such nodes. */
+static gsize
+aim_of(const Sizes *sizes, const CtPlanNode *node)
+{
+    const CtPlan *plan = sizes->plan;
+    gboolean shares = is_pointwise(plan, node);
+    guint n_readers = 0;
+    if (ct_plan_is_source(plan, node)) {
+        shares = TRUE;
+        for (guint o = 0; o < node->n_outputs; o++) {
+            if (node->outputs[o] < 0)
+                continue;
+            const CtPlanLink *link = ct_plan_link(plan, node->outputs[o]);
+            for (guint r = 0; r < link->readers->len; r++, n_readers++) {
+                const guint reader = g_array_index(link->readers, CtPlanReader, r).node;
+                shares &= sizes->firing_ticks[reader] == 0 &&
+                          is_pointwise(plan, ct_plan_node(plan, reader)) &&
+                          ct_plan_node(plan, reader)->n_outputs > 0;
+            }
+        }
+        shares &= n_readers > 0;
+    }
+    return shares ? sizes->cache_bytes / 2 : sizes->cache_bytes;
+}
+
 /* Sets the samples that a firing makes such that neither its outputs nor its inputs leave the
  * cache, but at least one sample. A history that fills the cache by itself is read again in every
  * firing, so a firing then takes as many new samples. A source's `block` is taken as it is. */
@@ -207,19 +248,20 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
     const CtPlan *plan = sizes->plan;
     const CtFootprint *footprint = &node->footprint;
     const gboolean fixed = ct_plan_is_source(plan, node) && node->nodes[0].block > 0;
+    const gsize aim = aim_of(sizes, node);
     gint64 samples = fixed ? node->nodes[0].block : G_MAXINT64;
     for (guint i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] < 0 || !has_time(ct_plan_link(plan, node->outputs[i])->stream))
             continue;
         const CtPlanLink *link = ct_plan_link(plan, node->outputs[i]);
         if (!fixed)
-            samples = MIN(samples, samples_in(link, MAX(sizes->cache_bytes,
-                                                        ct_plan_bytes_of_statics(plan, node))));
+            samples =
+                MIN(samples, samples_in(link, MAX(aim, ct_plan_bytes_of_statics(plan, node))));
     }
     for (guint i = 0; i < node->n_inputs; i++) {
         if (!ct_plan_flows(plan, node, i))
             continue;
-        const gint64 seen = input_in_cache(plan, node, i, sizes->cache_bytes);
+        const gint64 seen = input_in_cache(plan, node, i, aim);
         const gint64 extra =
             footprint->kind == CT_FOOTPRINT_WINDOW ? footprint->window - footprint->hop : 0;
         const gdouble made =

@@ -211,7 +211,8 @@ orders_measure(Choices *choices)
     const gboolean on_device = choices->device != NULL;
     const gsize bytes = choices->brief ? BRIEF_BYTES : on_device ? DEVICE_BYTES : HOST_BYTES;
     g_autoptr(GError) error = NULL;
-    choices->options.cache_bytes = choices->options.device_bytes = bytes;
+    choices->options.device_bytes = bytes;
+    choices->options.cache_bytes = 2 * bytes; /* of input and output together */
     g_autoptr(CopyMeter) copies = copy_meter_new(choices->device, bytes, &error);
     gboolean good = copies != NULL;
     printf(

@@ -176,7 +176,7 @@ transforms_measure(Choices *choices)
     const gsize bytes = choices->brief ? BRIEF_BYTES : choices->device ? DEVICE_BYTES : HOST_BYTES;
     choices->options.cache_bytes = choices->options.device_bytes = bytes;
     g_autoptr(CopyMeter) copies = copy_meter_new(choices->device, bytes, &error);
-    printf("transforms: 64 stations, 2 polarisations, blocks of %.3g MiB\n",
+    printf("transforms: 64 stations, 2 polarisations, blocks of at most %.3g MiB\n",
            (gdouble)bytes / (1 << 20));
     for (guint i = 0; i < G_N_ELEMENTS(cases) && copies && !error; i++) {
         g_autofree char *name = g_strdup_printf("%s %u [%s] [%s]", cases[i].stage,

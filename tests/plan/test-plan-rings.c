@@ -62,10 +62,10 @@ test_source_blocks(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
          "  p: {stage: test.sink, from: s}\n",
          &usual);
     /* A transpose to blocks makes 16 samples at a time. */
-    check_link(link_of(fixture, "s", 0), 100, 15, 200 + 2048);
+    check_link(link_of(fixture, "s", 0), 100, 15, 200 + 1024);
     const CtPlanLink *blocked = link_of(fixture, "s>transpose", 0);
     g_assert_cmpint(blocked->granule, ==, 16);
-    check_link(blocked, 2048, 0, 3 * 2048);
+    check_link(blocked, 1024, 0, 3 * 1024);
     /* There are two readers after the transpose; the longer window counts. */
     plan(fixture,
          "  s: {stage: test.source, samples: -1, layout: '[channel time station pol time:16]', "
