@@ -18,6 +18,7 @@ enum {
     LONG_SPAN = 16384, /* samples of a term that are staged besides those of a tile, at most */
     GATHERED = 8,      /* times of a term that are gathered before the next one's */
     LONG_RUN = 16,     /* elements of a run that need not be along time */
+    PIECE = 1024,      /* elements of a long row */
     REPEATED = TILE * sizeof(gdouble), /* bytes of repeated entries, at most */
 };
 
@@ -596,6 +597,27 @@ take_short_row(Job *job, CtBox *box)
     return TRUE;
 }
 
+/* Rows without a sum. Long ones with different entries are computed in pieces, each at all times,
+ * so that the entries stay in the L1 cache. */
+static void
+compute_each_row(Job *job, CtBox *rows)
+{
+    job->is_staged = job->state->loads;
+    if (take_short_row(job, rows)) {
+        ct_box_each_run(rows, NULL, compute_repeated, job);
+        return;
+    }
+    CtBoxAxis *row = &rows->axes[rows->n_axes - 1];
+    const gint64 length = row->length, piece = row->table != 0 ? PIECE : length;
+    for (gint64 i = 0; i < length; i += piece) {
+        row->length = MIN(length - i, piece);
+        ct_box_each_run(rows, NULL, compute_run, job);
+        rows->in += row->length * row->in;
+        rows->out += row->length * row->out;
+        rows->table += row->length * row->table;
+    }
+}
+
 static void
 compute_rows(Job *job, CtBox *box, const CtBoxAxis *time)
 {
@@ -655,9 +677,7 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
             compute_rows(job, &rows, &time);
             return;
         }
-        job->is_staged = self->loads;
-        ct_box_each_run(&rows, NULL, take_short_row(job, &rows) ? compute_repeated : compute_run,
-                        job);
+        compute_each_row(job, &rows);
         return;
     }
     job->is_along_time = TRUE;
