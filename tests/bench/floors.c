@@ -159,6 +159,25 @@ check_correlator(Floors *floors)
     free_all(all, G_N_ELEMENTS(all));
 }
 
+/* ---- stages that move bytes ---- */
+
+static void
+check_copies(Floors *floors)
+{
+    static const char *const names[] = {"delay of spectra", "delay of samples", "gains", "power",
+                                        "power IQUV",       "quantise to ci8",  "copy",  NULL};
+    g_autoptr(GPtrArray) stages = g_ptr_array_new_with_free_func((GDestroyNotify)contender_free);
+    stages_add(stages);
+    for (guint i = 0; i < stages->len; i++) {
+        Contender *stage = stages->pdata[i];
+        if (!g_strv_contains(names, stage->name))
+            continue;
+        measure(floors, &stage, 1);
+        g_autofree char *name = g_strdup_printf("%s: beside copies in L2", stage->name);
+        note(floors, name, stage->of_l2, 0.6, "of copies");
+    }
+}
+
 /* ---- the framework ---- */
 
 static void
@@ -179,9 +198,8 @@ static const struct {
     const char *name;
     void (*check)(Floors *floors);
 } checks[] = {
-    {"correlate", check_correlate},
-    {"pfb", check_bank},
-    {"fx-correlator", check_correlator},
+    {"correlate", check_correlate},      {"pfb", check_bank},
+    {"fx-correlator", check_correlator}, {"copies", check_copies},
     {"framework", check_framework},
 };
 
