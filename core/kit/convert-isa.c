@@ -7,6 +7,8 @@
 #include <stdint.h>
 #ifdef __F16C__
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 /* Clips integers to the limits of another integer type. */
@@ -77,6 +79,9 @@ unpack_half(const void *from, void *to, gsize n)
 #ifdef __F16C__
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
+#elif defined(__ARM_NEON)
+    for (; i + 4 <= n; i += 4)
+        vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x + i))));
 #endif
     for (; i < n; i++)
         y[i] = ct_half_to_float(x[i]);
@@ -102,6 +107,9 @@ pack_half_float(const void *from, void *to, gsize n)
     for (; i + 8 <= n; i += 8)
         _mm_storeu_si128((__m128i *)(y + i),
                          _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__ARM_NEON)
+    for (; i + 4 <= n; i += 4)
+        vst1_u16(y + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
 #endif
     for (; i < n; i++)
         y[i] = ct_half_from_double((double)x[i]);

@@ -7,13 +7,57 @@
  *     k0 = Σ a_re b_re,   k1 = Σ a_im b_im,   k2 = Σ (a_re + a_im)(b_re − b_im),
  *
  * re = k0 + k1 and im = k2 − k0 + k1. A panel holds a chunk of one block of inputs as [pair of
- * spectra][re, im, re + im, re − im][input][first, second]; a sum is k0, k1, k2. */
+ * spectra][re, im, re + im, re − im][input][first, second], or with NEON as […][first,
+ * second][input], since its instructions add a product of halves to each sum; a sum is k0, k1, k2.
+ */
 
 typedef gint32 Ints __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef guint32 Words __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef gint16 Halves __attribute__((vector_size(CT_VECTOR_BYTES)));
 
+#if defined(__ARM_NEON)
 /* sum + the product of the first halves + that of the second ones, in every vector element. */
+static inline Ints
+add_products(Ints sum, Ints a, Ints b)
+{
+    const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
+    return (Ints)vmlal_high_s16(vmlal_s16((int32x4_t)sum, vget_low_s16(x), vget_low_s16(y)), x, y);
+}
+
+/* Rows of a cell, at most four, and the products of one of them with all elements of b. */
+typedef int16x8_t Rows;
+
+static inline Rows
+load_rows(const gint32 *panel, gsize first)
+{
+    return vld1q_s16((const gint16 *)panel + first);
+}
+
+static inline __attribute__((always_inline)) Ints
+add_row(Ints sum, Rows rows, const gsize r, Ints b)
+{
+    const int16x8_t y = (int16x8_t)b;
+#define ADD(r)                                                                                     \
+    vmlal_high_laneq_s16(vmlal_laneq_s16((int32x4_t)sum, vget_low_s16(y), rows, r), y, rows, 4 + r)
+    return (Ints)(r == 0 ? ADD(0) : r == 1 ? ADD(1) : r == 2 ? ADD(2) : ADD(3));
+#undef ADD
+}
+
+static inline Ints
+rotate_inputs(Ints x)
+{
+    return (Ints)__builtin_shufflevector((Halves)x, (Halves)x, 3, 0, 1, 2, 7, 4, 5, 6);
+}
+
+/* Two spectra of words (re, im) become [re, im][input][first, second], or here […][first,
+ * second][input]. */
+static inline void
+pair_up(Words x, Words y, Halves *to)
+{
+    to[0] = __builtin_shufflevector((Halves)x, (Halves)y, 0, 2, 4, 6, 8, 10, 12, 14);
+    to[1] = __builtin_shufflevector((Halves)x, (Halves)y, 1, 3, 5, 7, 9, 11, 13, 15);
+}
+#else
 static inline Ints
 add_products(Ints sum, Ints a, Ints b)
 {
@@ -29,6 +73,34 @@ add_products(Ints sum, Ints a, Ints b)
 #endif
 }
 
+typedef const gint32 *Rows;
+
+static inline Rows
+load_rows(const gint32 *panel, gsize first)
+{
+    return panel + first;
+}
+
+static inline __attribute__((always_inline)) Ints
+add_row(Ints sum, Rows rows, const gsize r, Ints b)
+{
+    return add_products(sum, (Ints){0} + rows[r], b);
+}
+
+static inline Ints
+rotate_inputs(Ints x)
+{
+    return __builtin_shufflevector(x, x, ROTATE);
+}
+
+static inline void
+pair_up(Words x, Words y, Halves *to)
+{
+    to[0] = (Halves)((x & 0xffff) | (y << 16));
+    to[1] = (Halves)((x >> 16) | (y & 0xffff0000));
+}
+#endif
+
 static inline __attribute__((always_inline)) void
 sum_cell_pairs(gsize n, const gint32 *restrict rows, const gint32 *restrict columns,
                gsize panel_bytes, void *const *sums, gsize first_row, const gsize height,
@@ -42,17 +114,18 @@ sum_cell_pairs(gsize n, const gint32 *restrict rows, const gint32 *restrict colu
 #pragma GCC unroll 16
         for (gsize r = 0; r < height; r++)
             k0[c][r] = k1[c][r] = k2[c][r] = (Ints){0};
-    rows += first_row;
     for (gsize t = 0; t < n; t++, rows += 4 * ELEMENTS, columns += 4 * ELEMENTS) {
+        const Rows a0 = load_rows(rows, first_row), a1 = load_rows(rows + ELEMENTS, first_row),
+                   a2 = load_rows(rows + 2 * ELEMENTS, first_row);
 #pragma GCC unroll 16
         for (gsize c = 0; c < width; c++) {
             const Ints *b = (const Ints *)(columns + c * panel);
             const Ints b0 = b[0], b1 = b[1], b3 = b[3];
 #pragma GCC unroll 16
             for (gsize r = 0; r < height; r++) {
-                k0[c][r] = add_products(k0[c][r], (Ints){0} + rows[r], b0);
-                k1[c][r] = add_products(k1[c][r], (Ints){0} + rows[ELEMENTS + r], b1);
-                k2[c][r] = add_products(k2[c][r], (Ints){0} + rows[2 * ELEMENTS + r], b3);
+                k0[c][r] = add_row(k0[c][r], a0, r, b0);
+                k1[c][r] = add_row(k1[c][r], a1, r, b1);
+                k2[c][r] = add_row(k2[c][r], a2, r, b3);
             }
         }
     }
@@ -96,9 +169,9 @@ diagonal_pairs(gsize n, const void *panel, void *sum, gboolean keep)
         k2[0] = add_products(k2[0], a[2], b3);
 #pragma GCC unroll 16
         for (gsize d = 1; d <= ELEMENTS / 2; d++) {
-            b0 = __builtin_shufflevector(b0, b0, ROTATE);
-            b1 = __builtin_shufflevector(b1, b1, ROTATE);
-            b3 = __builtin_shufflevector(b3, b3, ROTATE);
+            b0 = rotate_inputs(b0);
+            b1 = rotate_inputs(b1);
+            b3 = rotate_inputs(b3);
             k0[d] = add_products(k0[d], a[0], b0);
             k1[d] = add_products(k1[d], a[1], b1);
             k2[d] = add_products(k2[d], a[2], b3);
@@ -120,8 +193,7 @@ pack_pairs(const void *first, const void *second, gsize n_blocks, guint8 *panels
     const Words *y = second;
     for (gsize block = 0; block < n_blocks; block++) {
         Halves *to = (Halves *)(panels + block * panel_bytes) + 4 * step;
-        to[0] = (Halves)((x[block] & 0xffff) | (y[block] << 16));
-        to[1] = (Halves)((x[block] >> 16) | (y[block] & 0xffff0000));
+        pair_up(x[block], y[block], to);
         to[2] = to[0] + to[1];
         to[3] = to[0] - to[1];
     }

@@ -74,6 +74,9 @@ convert_f16_row(float *restrict y, const void *x, size_t n_floats)
 #elif defined(__F16C__)
     for (; i + 8 <= n_floats; i += 8)
         _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + i))));
+#elif defined(__ARM_NEON)
+    for (; i + 4 <= n_floats; i += 4)
+        vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from + i))));
 #endif
     for (; i < n_floats; i++)
         y[i] = half_to_float(from[i]);

@@ -5,6 +5,8 @@
 #include <math.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 typedef gfloat Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
@@ -27,6 +29,8 @@ multiply(Longs a, Longs b)
     return (Longs)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
     return (Longs)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(__ARM_NEON)
+    return (Longs)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
     return (a & 0xffffffffu) * (b & 0xffffffffu);
 #endif
@@ -41,6 +45,8 @@ square_root(Floats x)
     return (Floats)_mm256_sqrt_ps((__m256)x);
 #elif defined(__SSE2__)
     return (Floats)_mm_sqrt_ps((__m128)x);
+#elif defined(__ARM_NEON)
+    return (Floats)vsqrtq_f32((float32x4_t)x);
 #else
     for (guint i = 0; i < VECTOR_FLOATS; i++)
         x[i] = sqrtf(x[i]);
