@@ -7,21 +7,25 @@
 /* Longer transforms do not fit the second-level cache. */
 #define MAX_LENGTH 4096
 
-/* The next radix for a length of which the factor `rest` is left. 0: there is none. 4 · 4 is faster
- * than 8 · 2. */
+/* The next radix, at most `most`, for a length of which the factor `rest` is left. 0: there is
+ * none. 8 · 4 is faster than 16 · 2, 8 · 8 than 16 · 4, and 4 · 4 than 8 · 2. */
 static gsize
-next_radix(gsize rest)
+next_radix(gsize rest, gsize most)
 {
-    static const gsize radices[] = {8, 4, 2, 5, 3};
+    static const gsize radices[] = {16, 8, 4, 2, 5, 3};
 
-    for (gsize i = 0; i < G_N_ELEMENTS(radices); i++)
-        if (rest % radices[i] == 0 && rest != 2 * radices[i] * (radices[i] == 8))
-            return radices[i];
+    for (gsize i = 0; i < G_N_ELEMENTS(radices); i++) {
+        const gsize radix = radices[i];
+        const gboolean is_uneven =
+            (radix >= 8 && rest == 2 * radix) || (radix == 16 && rest == 4 * radix);
+        if (radix <= most && rest % radix == 0 && !is_uneven)
+            return radix;
+    }
     return 0;
 }
 
 gboolean
-ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design)
+ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design, gsize most)
 {
     gsize n = (gsize)design->length, rest = n;
 
@@ -29,7 +33,7 @@ ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design)
     if (design->wide || design->real || n < 2 || n > MAX_LENGTH)
         return FALSE;
     while (rest > 1) {
-        gsize radix = next_radix(rest);
+        gsize radix = next_radix(rest, most);
         if (radix == 0)
             return FALSE;
         plan->radix[plan->n_passes++] = radix;
@@ -55,6 +59,9 @@ ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design)
     gint64 first = design->shift ? design->length / 2 : 0;
     for (gsize i = 0; i < n; i++)
         spectrum[i] = (int)((spectrum[i] + first) % design->length);
+    /* The inverse transform gives the elements of the forward one in reverse. */
+    for (gsize i = 0; i < n && design->inverse; i++)
+        out_row[i] = (int)((n - (gsize)out_row[i]) % n);
 
     gsize m = n;
     for (gsize pass = 0; pass < plan->n_passes; pass++) {
@@ -72,7 +79,6 @@ ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design)
     plan->n = n;
     plan->in_row = in_row;
     plan->out_row = out_row;
-    plan->swapped = design->inverse;
     plan->scale = design->inverse ? 1 / (float)design->length : 1;
     return TRUE;
 }

@@ -6,6 +6,7 @@
 #include "fft.h"
 
 /* FALSE, and nothing to clear, for transforms that are not done in columns: of double precision, of
- * real input, of lengths that are long or have factors beyond 2, 3 and 5. */
-gboolean ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design);
+ * real input, of lengths that are long or have factors beyond 2, 3 and 5. No radix is above `most`.
+ */
+gboolean ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design, gsize most);
 void ct_fft_columns_plan_clear(FftColumns *plan);

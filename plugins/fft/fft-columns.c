@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Passes of radix 2, 3, 4, 5 and 8 over vectors that hold one element of many transforms. */
+/* Passes of radix 2, 3, 4, 5, 8 and 16 over vectors that hold one element of many transforms. */
 #include "fft-columns.h"
 
 #include <string.h>
@@ -7,11 +7,13 @@
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 16")
 #endif
 
 #define VECTOR_FLOATS ((size_t)CT_VECTOR_BYTES / sizeof(float))
-#define INLINE        static inline __attribute__((always_inline))
+/* Half of this is free for rows of other passes, tables and samples. */
+#define L1_BYTES 32768
+#define INLINE   static inline __attribute__((always_inline))
 
 typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
 
@@ -148,94 +150,136 @@ dft_8(Complex *x)
     x[7] = subtract(even[3], odd[3]);
 }
 
-/* A call of CT_ISA(ct_fft_columns), or a part of its columns. */
+/* x · exp(−2πi k / 16) for the k that dft_16() needs. */
+INLINE Complex
+turn_16(Complex x, const size_t k)
+{
+    const float half = 0.707106781186547524f;
+    const float long_side = 0.923879532511286756f, short_side = 0.382683432365089772f;
+
+    switch (k) {
+    case 1:
+        return multiply(x, long_side, -short_side);
+    case 2:
+        return scaled((Complex){x.re + x.im, x.im - x.re}, half);
+    case 3:
+        return multiply(x, short_side, -long_side);
+    case 4:
+        return (Complex){x.im, -x.re};
+    case 6:
+        return scaled((Complex){x.im - x.re, -x.im - x.re}, half);
+    case 9:
+        return multiply(x, -long_side, short_side);
+    default:
+        return x;
+    }
+}
+
+INLINE void
+dft_16(Complex *x)
+{
+    Complex part[4][4];
+
+    UNROLL for (size_t i = 0; i < 4; i++)
+    {
+        Complex row[4] = {x[i], x[i + 4], x[i + 8], x[i + 12]};
+        dft_4(row);
+        UNROLL for (size_t k = 0; k < 4; k++) part[k][i] = turn_16(row[k], i * k);
+    }
+    UNROLL for (size_t k = 0; k < 4; k++)
+    {
+        dft_4(part[k]);
+        UNROLL for (size_t i = 0; i < 4; i++) x[k + 4 * i] = part[k][i];
+    }
+}
+
+/* Where the transforms of a vector are read from and written to: the samples of as many columns as
+ * it has elements, those of half as many, which is common, or the rows in scratch. */
+typedef enum { WHOLE, HALF, ROWS } Side;
+
 typedef struct {
     const FftColumns *plan;
     const char *x;
     char *y;
     ptrdiff_t x_step, y_step;
-    size_t n_columns;
+    Side side;
     Complex *rows; /* [n] */
 } Columns;
 
 INLINE Complex
-load(const Columns *columns, size_t row)
+load(const char *x, const Side side)
 {
-    const char *x = columns->x + columns->plan->in_row[row] * columns->x_step;
-    Floats a, b;
+    Floats a, b = {0};
 
-    if (columns->n_columns == VECTOR_FLOATS) {
-        memcpy(&a, x, sizeof a);
+    memcpy(&a, x, sizeof a);
+    if (side == WHOLE)
         memcpy(&b, x + sizeof a, sizeof b);
-    } else if (columns->n_columns == VECTOR_FLOATS / 2) { /* common; the memcpy is inlined */
-        memcpy(&a, x, sizeof a);
-        b = (Floats){0};
-    } else {
-        float some[2 * VECTOR_FLOATS] = {0};
-        memcpy(some, x, columns->n_columns * 2 * sizeof(float));
-        memcpy(&a, some, sizeof a);
-        memcpy(&b, some + VECTOR_FLOATS, sizeof b);
-    }
-    Complex value = {SPLIT(a, b, 0), SPLIT(a, b, 1)};
-    return columns->plan->swapped ? (Complex){value.im, value.re} : value;
+    return (Complex){SPLIT(a, b, 0), SPLIT(a, b, 1)};
 }
 
 INLINE void
-store(const Columns *columns, size_t row, Complex value)
+store(char *y, Complex value, const Side side)
 {
-    char *y = columns->y + columns->plan->out_row[row] * columns->y_step;
-
-    if (columns->plan->scale != 1)
-        value = scaled(value, columns->plan->scale);
-    if (columns->plan->swapped)
-        value = (Complex){value.im, value.re};
     Floats a = JOIN(value.re, value.im, 0), b = JOIN(value.re, value.im, 2);
-    if (columns->n_columns == VECTOR_FLOATS) {
-        memcpy(y, &a, sizeof a);
+
+    memcpy(y, &a, sizeof a);
+    if (side == WHOLE)
         memcpy(y + sizeof a, &b, sizeof b);
-    } else if (columns->n_columns == VECTOR_FLOATS / 2) {
-        memcpy(y, &a, sizeof a);
-    } else {
-        float all[2 * VECTOR_FLOATS];
-        memcpy(all, &a, sizeof a);
-        memcpy(all + VECTOR_FLOATS, &b, sizeof b);
-        memcpy(y, all, columns->n_columns * 2 * sizeof(float));
-    }
 }
 
-/* A pass over all blocks; m is 1 in the last one. */
+/* A pass over the blocks of rows begin … end − 1. The last one has m = 1 and no rotations. */
 INLINE void
 pass(const Columns *columns, const size_t r, void (*dft)(Complex *), const float *turns, size_t m,
-     const int first, const int last)
+     size_t begin, size_t end, const Side from, const Side to, const int is_last)
 {
-    for (size_t block = 0; block < columns->plan->n; block += r * m)
+    const FftColumns *plan = columns->plan;
+    const float scale = plan->scale;
+
+    for (size_t block = begin; block < end; block += r * m)
         for (size_t j = 0; j < m; j++) {
             const float *turn = turns + 2 * (r - 1) * j;
-            Complex x[8];
+            Complex *rows = columns->rows + block + j;
+            Complex x[16];
             UNROLL for (size_t k = 0; k < r; k++) x[k] =
-                first ? load(columns, j + k * m) : columns->rows[block + j + k * m];
+                from == ROWS ? rows[k * m]
+                             : load(columns->x + plan->in_row[j + k * m] * columns->x_step, from);
             dft(x);
-            if (last) {
-                UNROLL for (size_t k = 0; k < r; k++) store(columns, block + k, x[k]);
+            if (is_last && scale != 1)
+                UNROLL for (size_t k = 0; k < r; k++) x[k] = scaled(x[k], scale);
+            if (to != ROWS) {
+                UNROLL for (size_t k = 0; k < r; k++)
+                    store(columns->y + plan->out_row[block + k] * columns->y_step, x[k], to);
                 continue;
             }
-            columns->rows[block + j] = x[0];
-            UNROLL for (size_t k = 1; k < r; k++) columns->rows[block + j + k * m] =
-                multiply(x[k], turn[2 * k - 2], turn[2 * k - 1]);
+            rows[0] = x[0];
+            UNROLL for (size_t k = 1; k < r; k++) rows[k * m] =
+                is_last ? x[k] : multiply(x[k], turn[2 * k - 2], turn[2 * k - 1]);
         }
 }
 
 #define PASS(r)                                                                                    \
-    static void pass_##r(const Columns *columns, const float *turns, size_t m, int first)          \
+    INLINE void pass_##r##_of(const Columns *columns, const float *turns, size_t m, size_t begin,  \
+                              size_t end, int is_first, const Side side)                           \
     {                                                                                              \
-        if (first && m == 1)                                                                       \
-            pass(columns, r, dft_##r, turns, 1, 1, 1);                                             \
-        else if (first)                                                                            \
-            pass(columns, r, dft_##r, turns, m, 1, 0);                                             \
+        if (is_first && m == 1)                                                                    \
+            pass(columns, r, dft_##r, turns, 1, begin, end, side, side, 1);                        \
+        else if (is_first)                                                                         \
+            pass(columns, r, dft_##r, turns, m, begin, end, side, ROWS, 0);                        \
         else if (m == 1)                                                                           \
-            pass(columns, r, dft_##r, turns, 1, 0, 1);                                             \
+            pass(columns, r, dft_##r, turns, 1, begin, end, ROWS, side, 1);                        \
         else                                                                                       \
-            pass(columns, r, dft_##r, turns, m, 0, 0);                                             \
+            pass(columns, r, dft_##r, turns, m, begin, end, ROWS, ROWS, 0);                        \
+    }                                                                                              \
+    static void pass_##r(const Columns *columns, const float *turns, size_t m, size_t begin,       \
+                         size_t end, int is_first)                                                 \
+    {                                                                                              \
+        const int is_inner = !is_first && m > 1;                                                   \
+        if (columns->side == WHOLE && !is_inner)                                                   \
+            pass_##r##_of(columns, turns, m, begin, end, is_first, WHOLE);                         \
+        else if (columns->side == HALF && !is_inner)                                               \
+            pass_##r##_of(columns, turns, m, begin, end, is_first, HALF);                          \
+        else                                                                                       \
+            pass_##r##_of(columns, turns, m, begin, end, is_first, ROWS);                          \
     }
 
 PASS(2)
@@ -243,29 +287,69 @@ PASS(3)
 PASS(4)
 PASS(5)
 PASS(8)
+PASS(16)
+
+/* Passes i and on over a block of pass i, n rows from `begin` on. If these do not fit the
+ * first-level cache, each part is finished before the next one. */
+static void
+transform(const Columns *columns, size_t i, size_t begin, size_t n)
+{
+    static void (*const passes[])(const Columns *, const float *, size_t, size_t, size_t, int) = {
+        [2] = pass_2, [3] = pass_3, [4] = pass_4, [5] = pass_5, [8] = pass_8, [16] = pass_16,
+    };
+    const FftColumns *plan = columns->plan;
+    size_t m = n;
+
+    for (; i < plan->n_passes; i++) {
+        m /= plan->radix[i];
+        passes[plan->radix[i]](columns, plan->turns[i], m, begin, begin + n, i == 0);
+        if (n * sizeof(Complex) > L1_BYTES && m > 1) {
+            for (size_t part = begin; part < begin + n; part += m)
+                transform(columns, i + 1, part, m);
+            return;
+        }
+    }
+}
+
+/* Other numbers of columns are copied to the rows, with zeros beside them, and back. */
+static void
+transform_some(const Columns *columns, size_t n_columns)
+{
+    const FftColumns *plan = columns->plan;
+    const size_t bytes = n_columns * 2 * sizeof(float);
+    char row[sizeof(Complex)] = {0};
+
+    for (size_t i = 0; i < plan->n; i++) {
+        memcpy(row, columns->x + plan->in_row[i] * columns->x_step, bytes);
+        columns->rows[i] = load(row, WHOLE);
+    }
+    transform(columns, 0, 0, plan->n);
+    for (size_t i = 0; i < plan->n; i++) {
+        store(row, columns->rows[i], WHOLE);
+        memcpy(columns->y + plan->out_row[i] * columns->y_step, row, bytes);
+    }
+}
 
 void
 CT_ISA(ct_fft_columns)(const FftColumns *plan, const void *x, ptrdiff_t x_step, void *y,
                        ptrdiff_t y_step, size_t n_columns, float *scratch)
 {
-    static void (*const passes[])(const Columns *, const float *, size_t, int) = {
-        [2] = pass_2, [3] = pass_3, [4] = pass_4, [5] = pass_5, [8] = pass_8,
-    };
-
     for (size_t column = 0; column < n_columns; column += VECTOR_FLOATS) {
-        Columns columns = {
+        const size_t n = n_columns - column;
+        const Columns columns = {
             .plan = plan,
             .x = (const char *)x + column * 2 * sizeof(float),
             .y = (char *)y + column * 2 * sizeof(float),
             .x_step = x_step,
             .y_step = y_step,
-            .n_columns = n_columns - column < VECTOR_FLOATS ? n_columns - column : VECTOR_FLOATS,
+            .side = n >= VECTOR_FLOATS       ? WHOLE
+                    : n == VECTOR_FLOATS / 2 ? HALF
+                                             : ROWS,
             .rows = (Complex *)scratch,
         };
-        size_t m = plan->n;
-        for (size_t i = 0; i < plan->n_passes; i++) {
-            m /= plan->radix[i];
-            passes[plan->radix[i]](&columns, plan->turns[i], m, i == 0);
-        }
+        if (columns.side == ROWS)
+            transform_some(&columns, n);
+        else
+            transform(&columns, 0, 0, plan->n);
     }
 }

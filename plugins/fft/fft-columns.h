@@ -20,8 +20,7 @@ typedef struct {
     const float *turns[FFT_MAX_PASSES]; /* [m][radix − 1][2] exp(−2πi j k / (radix · m)) */
     const int *in_row;                  /* [n] the row of x with element i of the first pass */
     const int *out_row;                 /* [n] the row of y for element i of the last pass */
-    int swapped; /* exchange real and imaginary parts on both sides: the inverse transform */
-    float scale; /* of the output; 1 costs no multiplication */
+    float scale;                        /* of the output; 1 costs no multiplication */
 } FftColumns;
 
 /* Transforms n_columns ≤ FFT_MAX_COLUMNS columns at a time: x[row][column] to y[row][column],

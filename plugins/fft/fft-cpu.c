@@ -28,6 +28,8 @@
 #define LINE        64
 /* With fewer neighbouring series, transposes are faster than columns. */
 #define LEAST_COLUMNS 4
+/* With 16 registers, two passes of radix 4 are faster than one of radix 16. */
+#define MOST_RADIX (CT_VECTOR_BYTES == 32 ? 8 : 16)
 
 typedef struct {
     FftDesign design;
@@ -146,7 +148,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     set_batch(self, MAX(1, ct_stream_width(output->stream) / design->out_length *
                                MAX(1, output->max_samples)));
-    self->has_columns = ct_fft_columns_plan_init(&self->columns, design);
+    self->has_columns = ct_fft_columns_plan_init(&self->columns, design, MOST_RADIX);
     self->plan = ct_fft_plan_new(design, self->n_batch, expect_columns(self, input, output), error);
     if (self->plan == NULL)
         return FALSE;
