@@ -8,6 +8,7 @@
 #include "model/isa.h"
 #include "model/memory.h"
 #include "model/thread.h"
+#include "peak.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -34,56 +35,13 @@ processor_seconds(void)
 
 /* ---- one worker ---- */
 
-/* Enough independent chains of multiply-adds hide the latency of one. They start from different
- * numbers, none of them the fixed point: the compiler would merge equal chains. */
-enum { N_CHAINS = 10, N_STEPS = 20000 };
-
-#define DEFINE_PEAK(name, target, vector_bytes)                                                    \
-    typedef float Vector_##name __attribute__((vector_size(vector_bytes)));                        \
-    target static float name(void)                                                                 \
-    {                                                                                              \
-        Vector_##name sums[N_CHAINS] = {0};                                                        \
-        const Vector_##name factor = sums[0] + 0.999f, term = sums[0] + 1e-3f;                     \
-        for (guint k = 0; k < N_CHAINS; k++)                                                       \
-            sums[k] += 2 + (float)k;                                                               \
-        for (guint i = 0; i < N_STEPS; i++) {                                                      \
-            _Pragma("GCC unroll 16") for (guint k = 0; k < N_CHAINS; k++) sums[k] =                \
-                sums[k] * factor + term;                                                           \
-        }                                                                                          \
-        float sum = 0;                                                                             \
-        for (guint k = 0; k < N_CHAINS; k++)                                                       \
-            sum += sums[k][k % 4];                                                                 \
-        return sum;                                                                                \
-    }
-
-DEFINE_PEAK(run_baseline, , 16)
-#if defined(__x86_64__)
-DEFINE_PEAK(run_avx2, __attribute__((target("avx2,fma"))), 32)
-DEFINE_PEAK(run_avx512, __attribute__((target("avx512f"))), 64)
-#endif
-
-static const struct {
-    const char *name;
-    float (*run)(void);
-    guint n_floats; /* of a vector */
-} peaks[CT_N_ISAS] = {
-    /* of ct_isa_vectors */
-    [CT_ISA_BASELINE] = {"peak baseline", run_baseline, 4},
-#if defined(__x86_64__)
-    [CT_ISA_AVX2] = {"peak avx2", run_avx2, 8},
-    [CT_ISA_AVX512] = {"peak avx512", run_avx512, 16},
-#endif
-};
-
 static gdouble
 operations_per_second(CtIsa isa)
 {
-    volatile float sum = 0;
     gdouble operations = 0, seconds;
     const gdouble begin = processor_seconds();
     do {
-        sum = sum + peaks[isa].run();
-        operations += 2.0 * N_CHAINS * N_STEPS * peaks[isa].n_floats;
+        operations += ct_peak_run(isa);
         seconds = processor_seconds() - begin;
     } while (seconds < seconds_each);
     return operations / seconds;
@@ -296,6 +254,13 @@ measure_device(const CtMachine *machine, guint index, GPtrArray *ceilings, GErro
 
 static const char bandwidth[] = "memory bandwidth";
 
+/* Allocated. */
+static char *
+peak_name(CtIsa isa)
+{
+    return g_strdup_printf("peak %s", ct_isa_name(isa));
+}
+
 /* The size of a copy, in caches of a worker. */
 static const gsize caches_copied = 16;
 
@@ -313,11 +278,12 @@ ct_ceilings_measure(const CtMachine *machine, GError **error)
         return NULL;
     add_ceiling(ceilings, machine->name, bandwidth, rate);
     for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
-        if (!peaks[isa].name || ct_isa_missing(isa))
+        if (!ct_peak_is_known(isa))
             continue;
         if (!measure_worker(n, 0, isa, &rate, error))
             return NULL;
-        add_ceiling(ceilings, machine->name, peaks[isa].name, rate);
+        g_autofree char *name = peak_name(isa);
+        add_ceiling(ceilings, machine->name, name, rate);
     }
     for (guint d = 0; d < machine->n_devices; d++) {
         /* Devices of one kind share their ceilings. */
@@ -345,7 +311,8 @@ ct_ceilings_apply(CtMachine *machine, const GPtrArray *ceilings)
             is_known = TRUE;
         }
         for (CtIsa isa = 0; is_host && isa < CT_N_ISAS; isa++) {
-            if (peaks[isa].name && g_str_equal(ceiling->name, peaks[isa].name))
+            g_autofree char *name = peak_name(isa);
+            if (g_str_equal(ceiling->name, name))
                 machine->peak[isa] = ceiling->value;
         }
         for (gint d = 0; d < (gint)machine->n_devices; d++) {

@@ -107,7 +107,7 @@ contender_print(const Contender *contender)
 }
 
 static void
-measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices, char *const *patterns)
+measure(GPtrArray *contenders, CtMeter *meter, guint n_slices, char *const *patterns)
 {
     table_print_head();
     for (guint i = 0; i < contenders->len; i++) {
@@ -123,14 +123,14 @@ measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices, char *const 
 }
 
 static void
-print_ceilings(CeilingMeter *meter, guint n_threads)
+print_ceilings(CtMeter *meter, guint n_threads)
 {
     g_autoptr(GArray) fma = g_array_new(FALSE, FALSE, sizeof(gdouble));
     g_autoptr(GArray) l2 = g_array_new(FALSE, FALSE, sizeof(gdouble));
     g_autoptr(GArray) dram = g_array_new(FALSE, FALSE, sizeof(gdouble));
     for (guint i = 0; i < 9; i++) {
-        Ceilings ceilings;
-        ceiling_meter_measure(meter, n_threads, &ceilings);
+        CtCeilings ceilings;
+        ct_meter_measure(meter, n_threads, ct_meter_isa(), &ceilings);
         g_array_append_val(fma, ceilings.fma);
         g_array_append_val(l2, ceilings.l2);
         g_array_append_val(dram, ceilings.dram);
@@ -194,7 +194,7 @@ main(int n_arguments, char **arguments)
 
     name_the_processor(arguments_given);
     const guint n_workers = MAX(g_get_num_processors(), 2);
-    g_autoptr(CeilingMeter) meter = ceiling_meter_new(n_workers);
+    g_autoptr(CtMeter) meter = ct_meter_new(n_workers);
     print_ceilings(meter, 1);
     print_ceilings(meter, 2);
     if (floors)

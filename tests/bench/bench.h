@@ -2,7 +2,7 @@
 /* Contenders, and their measurement beside one another and beside the machine's ceilings. */
 #pragma once
 
-#include "ceilings.h"
+#include "measure/meter.h"
 
 /* All of these are per second. */
 typedef struct {
@@ -35,7 +35,7 @@ void contender_free(Contender *contender);
 
 /* Runs slices of all `contenders` (Contender *) in turn; the ceilings are measured before and after
  * each slice, on as many threads. */
-void contenders_measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices);
+void contenders_measure(GPtrArray *contenders, CtMeter *meter, guint n_slices);
 
 /* The median over the slices of a's rate over b's; NaN if either has none. */
 gdouble contenders_ratio(const Contender *a, const Contender *b);
@@ -71,10 +71,10 @@ void fusion_list(GArray *names);
 void floors_list(GArray *names);
 
 /* Prints fused variants whose name matches the patterns, beside chains of unfused ones. */
-void fusion_measure(CeilingMeter *meter, guint n_slices, char *const *patterns);
+void fusion_measure(CtMeter *meter, guint n_slices, char *const *patterns);
 
 /* Prints the floors whose name matches the patterns; FALSE: a floor was missed. */
-gboolean floors_measure(CeilingMeter *meter, guint n_slices, char *const *patterns);
+gboolean floors_measure(CtMeter *meter, guint n_slices, char *const *patterns);
 
 /* ---- the table ---- */
 

@@ -3,10 +3,10 @@
  * combinations of those that matter, and of the best beside the default.
  *
  * Operations are the useful ones that the stage declares: each pair counts once. */
-#include "ceilings.h"
 #include "choices.h"
-#include "device-ceilings.h"
 #include "graph/tuning.h"
+#include "measure/device-meter.h"
+#include "measure/meter.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,9 +25,9 @@ typedef struct {
     const Choices *choices;
     const char *type;
     guint n_stations;
-    GPtrArray *cells;         /* of NodeTrial; the first with all defaults */
-    CeilingMeter *host_meter; /* NULL: on a device */
-    gdouble device_peak;      /* operations per second; 0: not measured */
+    GPtrArray *cells;    /* of NodeTrial; the first with all defaults */
+    CtMeter *host_meter; /* NULL: on a device */
+    gdouble device_peak; /* operations per second; 0: not measured */
 } Cells;
 
 /* ---- tunings ---- */
@@ -110,9 +110,9 @@ static void
 measure_cell(const Cells *cells, NodeTrial *cell)
 {
     gdouble seconds;
-    Ceilings ceilings = {.fma = cells->device_peak};
+    CtCeilings ceilings = {.fma = cells->device_peak};
     if (cells->host_meter)
-        ceiling_meter_measure(cells->host_meter, 1, &ceilings);
+        ct_meter_measure(cells->host_meter, 1, ct_meter_isa(), &ceilings);
     if (node_trial_measure(cell, cells->choices, &seconds) && ceilings.fma > 0)
         g_array_append_val(cell->beside, ceilings.fma);
 }
@@ -369,9 +369,9 @@ measure_stations(Cells *cells, guint most, GString *summary, GError **error)
 static gboolean
 measure_device_peak(Cells *cells, GError **error)
 {
-    DeviceCeilings ceilings;
-    g_autoptr(DeviceMeter) meter = device_meter_new(cells->choices->device, error);
-    if (!meter || !device_meter_measure(meter, &ceilings, error))
+    CtDeviceCeilings ceilings;
+    g_autoptr(CtDeviceMeter) meter = ct_device_meter_new(cells->choices->device, error);
+    if (!meter || !ct_device_meter_measure(meter, TRUE, &ceilings, error))
         return FALSE;
     cells->device_peak = ceilings.fma;
     return TRUE;
@@ -387,7 +387,7 @@ cells_measure(Choices *choices)
     GString *summary = g_string_new(NULL);
     gboolean good = TRUE;
     if (!choices->device)
-        cells.host_meter = ceiling_meter_new(1);
+        cells.host_meter = ct_meter_new(1);
     else if (!choices->brief)
         good = measure_device_peak(&cells, &error);
     for (guint t = 0; t < G_N_ELEMENTS(types) && good; t++)
@@ -404,6 +404,6 @@ cells_measure(Choices *choices)
     if (error)
         printf("cells: %s\n", error->message);
     g_string_free(summary, TRUE);
-    ceiling_meter_free(cells.host_meter);
+    ct_meter_free(cells.host_meter);
     return good;
 }

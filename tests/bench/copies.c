@@ -2,8 +2,8 @@
 /* Copies of whole blocks from memory to memory, by memcpy or by the device. */
 #include "copies.h"
 
-#include "clock.h"
 #include "device/device.h"
+#include "measure/moment.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -93,11 +93,11 @@ copy_meter_free(CopyMeter *self)
 static gdouble
 copy_on_host(CopyMeter *self, guint64 n)
 {
-    const Moment from = moment_of_thread();
+    const CtMoment from = ct_moment_of_thread();
     for (guint64 i = 0; i < n; i++)
         memcpy(self->to, self->from, self->bytes);
-    const Moment to = moment_of_thread();
-    return (gdouble)moments_between(&from, &to, 1) * 1e-9;
+    const CtMoment to = ct_moment_of_thread();
+    return (gdouble)ct_moments_between(&from, &to, 1) * 1e-9;
 }
 
 static gboolean

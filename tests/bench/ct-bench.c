@@ -4,7 +4,7 @@
  * bench.source fills the memory of its ring with random elements when it first reaches it, and then
  * leaves it as it is. It and bench.sink measure the stream's time, from the first firing that ends
  * after `skip` samples to the last one, and count the samples between them. */
-#include "clock.h"
+#include "measure/moment.h"
 
 #include <cornerturn/stage.h>
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct {
     gint64 skip; /* samples before the measurement */
     guint n_workers;
     gboolean begun;
-    Moment from;
+    CtMoment from;
     gint64 timed; /* samples since then */
 } Meter;
 
@@ -31,13 +31,13 @@ meter_count(Meter *meter, guint64 *counts, gint64 index, gint64 n, gboolean ende
     if (meter->begun) {
         meter->timed += n;
     } else if (index + n >= meter->skip) {
-        meter->from = moment_of_process();
+        meter->from = ct_moment_of_process();
         meter->begun = TRUE;
     }
     if (!ended)
         return;
-    const Moment to = moment_of_process();
-    counts[NANOSECONDS] += (guint64)moments_between(&meter->from, &to, meter->n_workers);
+    const CtMoment to = ct_moment_of_process();
+    counts[NANOSECONDS] += (guint64)ct_moments_between(&meter->from, &to, meter->n_workers);
     counts[PROCESSOR] += (guint64)(to.processor - meter->from.processor);
     counts[SAMPLES] += (guint64)meter->timed;
 }

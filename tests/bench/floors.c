@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 typedef struct {
-    CeilingMeter *meter;
+    CtMeter *meter;
     guint n_slices;
     GString *summary;
     gboolean good;
@@ -211,7 +211,7 @@ floors_list(GArray *names)
 }
 
 gboolean
-floors_measure(CeilingMeter *meter, guint n_slices, char *const *patterns)
+floors_measure(CtMeter *meter, guint n_slices, char *const *patterns)
 {
     Floors floors = {
         .meter = meter,

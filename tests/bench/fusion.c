@@ -95,7 +95,7 @@ attached_new(guint i, gboolean fuses, guint n_workers)
 }
 
 static void
-measure_chain(guint i, guint n_workers, CeilingMeter *meter, guint n_slices)
+measure_chain(guint i, guint n_workers, CtMeter *meter, guint n_slices)
 {
     g_autoptr(GPtrArray) both = g_ptr_array_new_with_free_func((GDestroyNotify)contender_free);
     for (guint fuses = 0; fuses < 2; fuses++) {
@@ -120,7 +120,7 @@ fusion_list(GArray *names)
 }
 
 void
-fusion_measure(CeilingMeter *meter, guint n_slices, char *const *patterns)
+fusion_measure(CtMeter *meter, guint n_slices, char *const *patterns)
 {
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
         for (guint n_workers = 1; is_wanted("fusion", cases[i].name, patterns) && n_workers <= 2;

@@ -2,7 +2,7 @@
 /* Runs a graph on a device, on blocks of random data that are fed again and again. */
 #pragma once
 
-#include "device-ceilings.h"
+#include "measure/device-meter.h"
 
 typedef struct {
     const char *name;
@@ -31,8 +31,8 @@ typedef struct {
 
 typedef struct {
     CtDevice *device;
-    DeviceMeter *meter;
-    DeviceCeilings ceilings;
+    CtDeviceMeter *meter;
+    CtDeviceCeilings ceilings;
     char **words;
     gboolean *is_known; /* of each word: a case has it in its name */
     GString *summary;

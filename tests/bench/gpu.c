@@ -547,14 +547,14 @@ main(int argc, char **argv)
     GpuBench bench = {
         .words = argv + 1, .is_known = is_known, .summary = g_string_new("\n"), .good = TRUE};
     g_autoptr(CtDevice) device = ct_device_open(0, &error);
-    g_autoptr(DeviceMeter) meter = device ? device_meter_new(device, &error) : NULL;
-    if (!meter || !device_meter_measure(meter, &bench.ceilings, &error)) {
+    g_autoptr(CtDeviceMeter) meter = device ? ct_device_meter_new(device, &error) : NULL;
+    if (!meter || !ct_device_meter_measure(meter, TRUE, &bench.ceilings, &error)) {
         printf("%s\n", error->message);
         return 1;
     }
     bench.device = device;
     bench.meter = meter;
-    const DeviceCeilings *c = &bench.ceilings;
+    const CtDeviceCeilings *c = &bench.ceilings;
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
     g_autofree char *date = g_date_time_format(now, "%F");
     printf(

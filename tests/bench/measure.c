@@ -73,7 +73,7 @@ add(GArray *values, gdouble value)
 }
 
 void
-contenders_measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices)
+contenders_measure(GPtrArray *contenders, CtMeter *meter, guint n_slices)
 {
     const guint n = contenders->len;
     g_autofree Series *series = g_new0(Series, n);
@@ -85,16 +85,16 @@ contenders_measure(GPtrArray *contenders, CeilingMeter *meter, guint n_slices)
         for (guint c = 0; c < n; c++) {
             Contender *contender = contenders->pdata[c];
             g_autoptr(GError) error = NULL;
-            Ceilings before, after;
+            CtCeilings before, after;
             Rates rates = {0};
             if (contender->failure)
                 continue;
-            ceiling_meter_measure(meter, contender->n_threads, &before);
+            ct_meter_measure(meter, contender->n_threads, ct_meter_isa(), &before);
             if (!contender->run(contender, &rates, &error)) {
                 contender->failure = g_strdup(error->message);
                 continue;
             }
-            ceiling_meter_measure(meter, contender->n_threads, &after);
+            ct_meter_measure(meter, contender->n_threads, ct_meter_isa(), &after);
             add(contender->slices, rates.samples);
             add(contender->fma_shares, 2 * rates.operations / (before.fma + after.fma));
             add(contender->dram_shares, 2 * rates.bytes / (before.dram + after.dram));

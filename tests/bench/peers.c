@@ -3,7 +3,7 @@
 #include "peers.h"
 
 #include "bench-config.h"
-#include "clock.h"
+#include "measure/moment.h"
 
 #include <gio/gio.h>
 #include <string.h>
@@ -52,13 +52,13 @@ run_cherk(Contender *contender, Rates *rates, G_GNUC_UNUSED GError **error)
     const float one = 1, zero = 0;
     openblas_set_num_threads((int)contender->n_threads);
     guint64 n_done = 0;
-    const Moment from = moment_of_process();
-    Moment to = from;
-    for (; to.wall - from.wall < SLICE_NS; to = moment_of_process(), n_done++)
+    const CtMoment from = ct_moment_of_process();
+    CtMoment to = from;
+    for (; to.wall - from.wall < SLICE_NS; to = ct_moment_of_process(), n_done++)
         for (guint c = 0; c < cherk->n_channels; c++)
             cherk_("L", "N", &n, &k, &one, cherk->voltages + 2 * (gsize)c * n * k, &n, &zero,
                    cherk->visibilities + 2 * (gsize)c * n * n, &n);
-    const gdouble seconds = (gdouble)moments_between(&from, &to, contender->n_threads) * 1e-9;
+    const gdouble seconds = (gdouble)ct_moments_between(&from, &to, contender->n_threads) * 1e-9;
     const gdouble spectra = (gdouble)n_done * cherk->n_channels * k;
     *rates = (Rates){
         .samples = spectra * n / seconds,
@@ -123,15 +123,15 @@ run_firpfbch(Contender *contender, Rates *rates, G_GNUC_UNUSED GError **error)
 {
     Firpfbch *peer = (Firpfbch *)contender;
     guint64 n_done = 0;
-    const Moment from = moment_of_process();
-    Moment to = from;
-    for (; to.wall - from.wall < SLICE_NS; to = moment_of_process(), n_done++)
+    const CtMoment from = ct_moment_of_process();
+    CtMoment to = from;
+    for (; to.wall - from.wall < SLICE_NS; to = ct_moment_of_process(), n_done++)
         for (guint t = 0; t < peer->n_spectra; t++) {
             const gsize at = 2 * (gsize)t * peer->n_channels;
             firpfbch_crcf_analyzer_execute(peer->bank, (float complex *)(peer->voltages + at),
                                            (float complex *)(peer->spectra + at));
         }
-    const gdouble seconds = (gdouble)moments_between(&from, &to, 1) * 1e-9;
+    const gdouble seconds = (gdouble)ct_moments_between(&from, &to, 1) * 1e-9;
     const gdouble samples = (gdouble)n_done * peer->n_spectra * peer->n_channels;
     guint log2 = 0;
     while (1u << log2 < peer->n_channels)

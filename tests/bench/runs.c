@@ -2,7 +2,7 @@
 /* Whole graphs as contenders, fed with random blocks. */
 #include "runs.h"
 
-#include "clock.h"
+#include "measure/moment.h"
 #include "run/scheduler.h"
 
 #include <math.h>
@@ -136,7 +136,7 @@ bytes_init(Bytes *bytes, const Choices *choices, gint place, gsize n_bytes, GErr
 /* ---- a run ---- */
 
 typedef struct {
-    Moment moment;
+    CtMoment moment;
     gdouble consumed;
     gdouble *seconds; /* [node] */
 } Mark;
@@ -145,7 +145,7 @@ static void
 mark(const Run *run, CtScheduler *scheduler, Mark *mark)
 {
     CtNodeStats stats;
-    mark->moment = moment_of_process();
+    mark->moment = ct_moment_of_process();
     mark->seconds = g_new0(gdouble, run->plan->nodes->len);
     for (guint i = 0; i < run->plan->nodes->len; i++) {
         ct_scheduler_stats(scheduler, i, &stats);
@@ -196,7 +196,7 @@ note(Run *run, const Mark *begin, const Mark *end)
     const guint n_workers = run->plan->n_workers;
     const gdouble samples = end->consumed - begin->consumed;
     const gdouble wall =
-        (gdouble)moments_between(&begin->moment, &end->moment, n_workers) * 1e-9 / samples;
+        (gdouble)ct_moments_between(&begin->moment, &end->moment, n_workers) * 1e-9 / samples;
     gdouble all = 0;
     for (guint i = 0; i < run->nodes->len; i++) {
         const gdouble seconds = (end->seconds[i] - begin->seconds[i]) / samples;

@@ -7,7 +7,7 @@
 
 /* Each thread does 2 · CHAINS · ROUNDS operations in independent chains. */
 extern "C" __global__ void
-bench_fma(float *out, float a, float b)
+ct_fma(float *out, float a, float b)
 {
     float x[CHAINS];
     for (int i = 0; i < CHAINS; i++)

@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A device's ceilings at this moment: multiply-adds, copies on it, and copies to and from the
  * host. */
-#include "device-ceilings.h"
+#include "device-meter.h"
 
 #include <stdlib.h>
 
-/* This is several times the second-level cache. */
+/* The most bytes of a copy, several times the second-level cache, and the most blocks of
+ * multiply-adds. Slow devices, such as emulated ones, get fewer. */
 #define COPY_BYTES                    ((gsize)1 << 30)
 #define HOST_BYTES                    ((gsize)64 << 20)
 #define FMA_THREADS                   256
 #define FMA_BLOCKS_PER_MULTIPROCESSOR 64
-/* This must agree with ceilings.cu. */
+/* This must agree with fma.cu. */
 #define FMA_OPERATIONS_OF_THREAD (2.0 * 8 * 4096)
-#define N_TIMES                  7
+#define N_TIMES                  5
+/* The seconds that a copy, or the multiply-adds, should take. */
+static const gdouble seconds_each = 1e-3;
 
 enum { MAIN, TO, FROM, N_STREAMS };
 
-struct DeviceMeter {
+struct CtDeviceMeter {
     CtDevice *device;
     const CtCudaDriver *driver;
     CtCuStream streams[N_STREAMS];
     CtQueue *queues[N_STREAMS];
     CtCuEvent begin[N_STREAMS], end[N_STREAMS];
-    guint8 *a, *b; /* COPY_BYTES each */
-    void *host[2]; /* pinned, HOST_BYTES each */
+    guint8 *a, *b; /* `most` bytes each */
+    gsize most;
+    gsize n_bytes;  /* that are copied at a time, on the device … */
+    gsize n_host;   /* … and between it and the host */
+    guint n_blocks; /* of multiply-adds; 0: the sizes are not known yet */
+    void *host[2];  /* pinned, HOST_BYTES each */
     guint8 *on_device[2];
     CtKernel *fma;
 };
 
-DeviceMeter *
-device_meter_new(CtDevice *device, GError **error)
+CtDeviceMeter *
+ct_device_meter_new(CtDevice *device, GError **error)
 {
-    static const CtKernelSpec fma = {.name = "bench_fma",
-                                     .source = "/cornerturn/bench/ceilings.cu"};
-    g_autoptr(DeviceMeter) self = g_new0(DeviceMeter, 1);
+    static const CtKernelSpec fma = {.name = "ct_fma", .source = "/cornerturn/kernel/fma.cu"};
+    g_autoptr(CtDeviceMeter) self = g_new0(CtDeviceMeter, 1);
     self->device = device;
     self->driver = ct_device_driver(device);
     if (!ct_device_enter(device, error))
@@ -57,20 +63,23 @@ device_meter_new(CtDevice *device, GError **error)
         for (gsize k = 0; k < HOST_BYTES / sizeof *words; k++)
             words[k] = (guint32)k * 2654435761u;
     }
-    self->a = ct_device_alloc(device, COPY_BYTES, "ceilings", error);
-    self->b = ct_device_alloc(device, COPY_BYTES, "ceilings", error);
+    self->most =
+        MIN(COPY_BYTES, ct_device_info(device)->memory_bytes / 16 / HOST_BYTES * HOST_BYTES);
+    self->most = MAX(self->most, HOST_BYTES);
+    self->a = ct_device_alloc(device, self->most, "ceilings", error);
+    self->b = ct_device_alloc(device, self->most, "ceilings", error);
     self->fma = ct_kernel_new(device, &fma, error);
     if (!self->a || !self->b || !self->fma)
         return NULL;
     /* Random data are used, because zeros may be copied faster. */
-    for (gsize at = 0; at < COPY_BYTES; at += HOST_BYTES)
+    for (gsize at = 0; at < self->most; at += HOST_BYTES)
         if (!ct_device_upload(device, self->a + at, self->host[0], HOST_BYTES, error))
             return NULL;
     return g_steal_pointer(&self);
 }
 
 void
-device_meter_free(DeviceMeter *self)
+ct_device_meter_free(CtDeviceMeter *self)
 {
     if (!self)
         return;
@@ -94,35 +103,35 @@ device_meter_free(DeviceMeter *self)
 }
 
 static gboolean
-enqueue_fma(DeviceMeter *self, GError **error)
+enqueue_fma(CtDeviceMeter *self, GError **error)
 {
     gpointer out = self->b;
     gfloat a = 0.999f, b = 0.5f;
     gpointer arguments[] = {&out, &a, &b};
     const CtLaunch launch = {
-        .grid = {ct_device_info(self->device)->n_multiprocessors * FMA_BLOCKS_PER_MULTIPROCESSOR, 1,
-                 1},
+        .grid = {self->n_blocks, 1, 1},
         .block = {FMA_THREADS, 1, 1},
     };
     return ct_queue_launch(self->queues[MAIN], self->fma, &launch, arguments, error);
 }
 
 static gboolean
-enqueue_copy(DeviceMeter *self, GError **error)
+enqueue_copy(CtDeviceMeter *self, GError **error)
 {
-    return ct_queue_copy(self->queues[MAIN], self->b, self->a, COPY_BYTES, error);
+    return ct_queue_copy(self->queues[MAIN], self->b, self->a, self->n_bytes, error);
 }
 
 static gboolean
-enqueue_to(DeviceMeter *self, GError **error)
+enqueue_to(CtDeviceMeter *self, GError **error)
 {
-    return ct_queue_copy(self->queues[TO], self->on_device[0], self->host[0], HOST_BYTES, error);
+    return ct_queue_copy(self->queues[TO], self->on_device[0], self->host[0], self->n_host, error);
 }
 
 static gboolean
-enqueue_from(DeviceMeter *self, GError **error)
+enqueue_from(CtDeviceMeter *self, GError **error)
 {
-    return ct_queue_copy(self->queues[FROM], self->host[1], self->on_device[1], HOST_BYTES, error);
+    return ct_queue_copy(self->queues[FROM], self->host[1], self->on_device[1], self->n_host,
+                         error);
 }
 
 static gint
@@ -135,7 +144,7 @@ compare(gconstpointer a, gconstpointer b)
 /* Measures the median seconds of one `enqueue` on stream `which`, while the streams in the bit mask
  * `beside` copy. */
 static gboolean
-time_one(DeviceMeter *self, gboolean (*enqueue)(DeviceMeter *, GError **), guint which,
+time_one(CtDeviceMeter *self, gboolean (*enqueue)(CtDeviceMeter *, GError **), guint which,
          guint beside, gdouble *seconds, GError **error)
 {
     gdouble times[N_TIMES];
@@ -168,32 +177,75 @@ time_one(DeviceMeter *self, gboolean (*enqueue)(DeviceMeter *, GError **), guint
     return TRUE;
 }
 
-gboolean
-device_meter_measure(DeviceMeter *self, DeviceCeilings *ceilings, GError **error)
+/* Doubles the sizes until each takes long enough. */
+static gboolean
+find_sizes(CtDeviceMeter *self, GError **error)
+{
+    const guint n = ct_device_info(self->device)->n_multiprocessors;
+    gdouble seconds;
+    self->n_bytes = self->n_host = 1 << 20;
+    self->n_blocks = n;
+    for (;; self->n_blocks *= 2) {
+        if (!time_one(self, enqueue_fma, MAIN, 0, &seconds, error))
+            return FALSE;
+        if (seconds >= seconds_each || self->n_blocks >= n * FMA_BLOCKS_PER_MULTIPROCESSOR)
+            break;
+    }
+    for (;; self->n_host *= 2) {
+        if (!time_one(self, enqueue_to, TO, 0, &seconds, error))
+            return FALSE;
+        if (seconds >= seconds_each || self->n_host >= HOST_BYTES)
+            break;
+    }
+    /* Smaller copies would stay in the second-level cache. */
+    self->n_bytes = MIN(self->most, MAX(1 << 20, 4 * ct_device_info(self->device)->l2_bytes));
+    for (;; self->n_bytes = MIN(2 * self->n_bytes, self->most)) {
+        if (!time_one(self, enqueue_copy, MAIN, 0, &seconds, error))
+            return FALSE;
+        if (seconds >= seconds_each || self->n_bytes >= self->most)
+            break;
+    }
+    return TRUE;
+}
+
+static gboolean
+measure_transfers(CtDeviceMeter *self, CtDeviceCeilings *ceilings, GError **error)
 {
     const guint to = 1u << TO, from = 1u << FROM;
-    const gdouble operations = (gdouble)ct_device_info(self->device)->n_multiprocessors *
-                               FMA_BLOCKS_PER_MULTIPROCESSOR * FMA_THREADS *
-                               FMA_OPERATIONS_OF_THREAD;
-    gdouble fma, copy, up, down, up_both, down_both, copy_beside, fma_beside;
-    if (!ct_device_enter(self->device, error) ||
-        !time_one(self, enqueue_fma, MAIN, 0, &fma, error) ||
-        !time_one(self, enqueue_copy, MAIN, 0, &copy, error) ||
-        !time_one(self, enqueue_to, TO, 0, &up, error) ||
+    const gdouble bytes = (gdouble)self->n_host;
+    gdouble up, down, up_both, down_both, copy_beside, fma_beside;
+    if (!time_one(self, enqueue_to, TO, 0, &up, error) ||
         !time_one(self, enqueue_from, FROM, 0, &down, error) ||
         !time_one(self, enqueue_to, TO, from, &up_both, error) ||
         !time_one(self, enqueue_from, FROM, to, &down_both, error) ||
         !time_one(self, enqueue_copy, MAIN, to | from, &copy_beside, error) ||
         !time_one(self, enqueue_fma, MAIN, to | from, &fma_beside, error))
         return FALSE;
-    *ceilings = (DeviceCeilings){
-        .fma = operations / fma,
-        .copy = 2.0 * COPY_BYTES / copy,
-        .to = HOST_BYTES / up,
-        .from = HOST_BYTES / down,
-        .both = {HOST_BYTES / up_both, HOST_BYTES / down_both},
-        .copying = copy / copy_beside,
-        .fma_left = fma / fma_beside,
+    ceilings->to = bytes / up;
+    ceilings->from = bytes / down;
+    ceilings->both[0] = bytes / up_both;
+    ceilings->both[1] = bytes / down_both;
+    ceilings->copying = 2.0 * (gdouble)self->n_bytes / ceilings->copy / copy_beside;
+    ceilings->fma_left =
+        self->n_blocks * FMA_THREADS * FMA_OPERATIONS_OF_THREAD / ceilings->fma / fma_beside;
+    return TRUE;
+}
+
+gboolean
+ct_device_meter_measure(CtDeviceMeter *self, gboolean transfers, CtDeviceCeilings *ceilings,
+                        GError **error)
+{
+    gdouble fma, copy;
+    if (!ct_device_enter(self->device, error) || (!self->n_blocks && !find_sizes(self, error)) ||
+        !time_one(self, enqueue_fma, MAIN, 0, &fma, error) ||
+        !time_one(self, enqueue_copy, MAIN, 0, &copy, error))
+        return FALSE;
+    CtDeviceCeilings result = {
+        .fma = self->n_blocks * FMA_THREADS * FMA_OPERATIONS_OF_THREAD / fma,
+        .copy = 2.0 * (gdouble)self->n_bytes / copy,
     };
+    if (transfers && !measure_transfers(self, &result, error))
+        return FALSE;
+    *ceilings = result;
     return TRUE;
 }

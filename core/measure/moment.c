@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Time, without the time in which other processes had the processors. */
-#include "clock.h"
+#include "moment.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -25,10 +25,10 @@ read_waited(const char *path)
     return strtoll(rest, NULL, 10);
 }
 
-Moment
-moment_of_process(void)
+CtMoment
+ct_moment_of_process(void)
 {
-    Moment moment = {0};
+    CtMoment moment = {0};
     g_autoptr(GDir) tasks = g_dir_open("/proc/self/task", 0, NULL);
     const char *name;
     while (tasks && (name = g_dir_read_name(tasks))) {
@@ -40,15 +40,15 @@ moment_of_process(void)
     return moment;
 }
 
-Moment
-moment_of_thread(void)
+CtMoment
+ct_moment_of_thread(void)
 {
     const gint64 waited = read_waited("/proc/thread-self/schedstat");
-    return (Moment){.wall = now(CLOCK_MONOTONIC), .waited = waited};
+    return (CtMoment){.wall = now(CLOCK_MONOTONIC), .waited = waited};
 }
 
 gint64
-moments_between(const Moment *from, const Moment *to, guint n_threads)
+ct_moments_between(const CtMoment *from, const CtMoment *to, guint n_threads)
 {
     const gint64 waited = (to->waited - from->waited) / (gint64)MAX(n_threads, 1);
     return MAX(to->wall - from->wall - waited, 1);

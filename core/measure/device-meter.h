@@ -13,12 +13,14 @@ typedef struct {
     gdouble both[2];  /* bytes per second to and from the device, at once */
     gdouble copying;  /* share of `copy` that is left during both */
     gdouble fma_left; /* share of `fma` that is left during both */
-} DeviceCeilings;
+} CtDeviceCeilings;
 
-typedef struct DeviceMeter DeviceMeter;
+typedef struct CtDeviceMeter CtDeviceMeter;
 
-DeviceMeter *device_meter_new(CtDevice *device, GError **error);
-void device_meter_free(DeviceMeter *meter);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(DeviceMeter, device_meter_free)
-/* Measures medians; takes some tenths of a second. */
-gboolean device_meter_measure(DeviceMeter *meter, DeviceCeilings *ceilings, GError **error);
+CtDeviceMeter *ct_device_meter_new(CtDevice *device, GError **error);
+void ct_device_meter_free(CtDeviceMeter *meter);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtDeviceMeter, ct_device_meter_free)
+/* Measures medians, in some tens of milliseconds: multiply-adds and copies on the device and, with
+ * `transfers`, all. */
+gboolean ct_device_meter_measure(CtDeviceMeter *meter, gboolean transfers,
+                                 CtDeviceCeilings *ceilings, GError **error);

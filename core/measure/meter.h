@@ -3,19 +3,21 @@
  * workers. */
 #pragma once
 
-#include <glib.h>
+#include <cornerturn/stage.h>
 
 typedef struct {
     gdouble fma;  /* single-precision operations per second of all threads; a multiply-add is two */
     gdouble l2;   /* bytes read and written per second by memcpy in the second-level cache */
     gdouble dram; /* the same in memory */
-} Ceilings;
+} CtCeilings;
 
-typedef struct CeilingMeter CeilingMeter;
+typedef struct CtMeter CtMeter;
 
 /* For at most `n_threads` threads, each pinned to the processor of the worker with its number. */
-CeilingMeter *ceiling_meter_new(guint n_threads);
-void ceiling_meter_free(CeilingMeter *meter);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CeilingMeter, ceiling_meter_free)
-/* Takes a few milliseconds. */
-void ceiling_meter_measure(CeilingMeter *meter, guint n_threads, Ceilings *ceilings);
+CtMeter *ct_meter_new(guint n_threads);
+void ct_meter_free(CtMeter *meter);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtMeter, ct_meter_free)
+/* The best instruction set of this processor. */
+CtIsa ct_meter_isa(void);
+/* Measures with the multiply-adds of `isa`, in a few milliseconds. */
+void ct_meter_measure(CtMeter *meter, guint n_threads, CtIsa isa, CtCeilings *ceilings);

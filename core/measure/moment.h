@@ -8,12 +8,12 @@ typedef struct {
     gint64 wall;      /* nanoseconds */
     gint64 processor; /* nanoseconds of all threads together */
     gint64 waited;    /* nanoseconds for which threads were ready to run, but had no processor */
-} Moment;
+} CtMoment;
 
 /* The moment, with the waiting of all threads of this process, or of the calling thread alone. */
-Moment moment_of_process(void);
-Moment moment_of_thread(void);
+CtMoment ct_moment_of_process(void);
+CtMoment ct_moment_of_thread(void);
 
 /* Nanoseconds between two moments, as they would be if `n_threads` busy threads had a processor
  * each. If the system does not count waiting, this is the real time. */
-gint64 moments_between(const Moment *from, const Moment *to, guint n_threads);
+gint64 ct_moments_between(const CtMoment *from, const CtMoment *to, guint n_threads);
