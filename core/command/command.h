@@ -12,6 +12,7 @@ typedef struct {
     gboolean (*run)(int argc, char **argv, GError **error);
 } CtCommand;
 
+extern const CtCommand ct_command_bench;
 extern const CtCommand ct_command_check;
 extern const CtCommand ct_command_costs;
 extern const CtCommand ct_command_inspect;

@@ -3,17 +3,16 @@
 #include "cornerturn/kernel.h"
 
 #define CHAINS 8
-#define ROUNDS 4096
 
-/* Each thread does 2 · CHAINS · ROUNDS operations in independent chains. */
+/* Each thread does 2 · CHAINS · n_rounds operations in independent chains. */
 extern "C" __global__ void
-ct_fma(float *out, float a, float b)
+ct_fma(float *out, float a, float b, int n_rounds)
 {
     float x[CHAINS];
     for (int i = 0; i < CHAINS; i++)
         x[i] = (float)(threadIdx.x + i);
 #pragma unroll 16
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < n_rounds; round++)
         for (int i = 0; i < CHAINS; i++)
             x[i] = x[i] * a + b;
     float sum = 0;

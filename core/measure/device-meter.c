@@ -11,11 +11,13 @@
 #define HOST_BYTES                    ((gsize)64 << 20)
 #define FMA_THREADS                   256
 #define FMA_BLOCKS_PER_MULTIPROCESSOR 64
+#define FMA_ROUNDS                    4096
 /* This must agree with fma.cu. */
-#define FMA_OPERATIONS_OF_THREAD (2.0 * 8 * 4096)
-#define N_TIMES                  5
-/* The seconds that a copy, or the multiply-adds, should take. */
-static const gdouble seconds_each = 1e-3;
+#define FMA_OPERATIONS_OF_ROUND (2.0 * 8)
+/* Of each measurement, unless the device is slow. */
+#define N_TIMES 5
+/* The seconds that a copy, or the multiply-adds, should take; and all N_TIMES at most. */
+static const gdouble seconds_each = 1e-3, most_seconds = 0.1;
 
 enum { MAIN, TO, FROM, N_STREAMS };
 
@@ -27,10 +29,11 @@ struct CtDeviceMeter {
     CtCuEvent begin[N_STREAMS], end[N_STREAMS];
     guint8 *a, *b; /* `most` bytes each */
     gsize most;
-    gsize n_bytes;  /* that are copied at a time, on the device … */
-    gsize n_host;   /* … and between it and the host */
-    guint n_blocks; /* of multiply-adds; 0: the sizes are not known yet */
-    void *host[2];  /* pinned, HOST_BYTES each */
+    gsize n_bytes;   /* that are copied at a time, on the device … */
+    gsize n_host;    /* … and between it and the host */
+    guint n_blocks;  /* of multiply-adds; 0: the sizes are not known yet */
+    gint32 n_rounds; /* of each */
+    void *host[2];   /* pinned, HOST_BYTES each */
     guint8 *on_device[2];
     CtKernel *fma;
 };
@@ -107,7 +110,7 @@ enqueue_fma(CtDeviceMeter *self, GError **error)
 {
     gpointer out = self->b;
     gfloat a = 0.999f, b = 0.5f;
-    gpointer arguments[] = {&out, &a, &b};
+    gpointer arguments[] = {&out, &a, &b, &self->n_rounds};
     const CtLaunch launch = {
         .grid = {self->n_blocks, 1, 1},
         .block = {FMA_THREADS, 1, 1},
@@ -147,10 +150,11 @@ static gboolean
 time_one(CtDeviceMeter *self, gboolean (*enqueue)(CtDeviceMeter *, GError **), guint which,
          guint beside, gdouble *seconds, GError **error)
 {
-    gdouble times[N_TIMES];
-    for (gint i = -1; i < N_TIMES; i++) {
+    gdouble times[N_TIMES], sum = 0;
+    gint n = 0;
+    for (gint i = -1; i < N_TIMES && (n == 0 || sum < most_seconds); i++) {
         float milliseconds = 0;
-        for (guint k = 0; k < 8; k++)
+        for (guint k = 0; k < 8 && beside; k++)
             if ((beside & 1u << TO && !enqueue_to(self, error)) ||
                 (beside & 1u << FROM && !enqueue_from(self, error)))
                 return FALSE;
@@ -169,11 +173,12 @@ time_one(CtDeviceMeter *self, gboolean (*enqueue)(CtDeviceMeter *, GError **), g
                 error, "a ceiling") ||
             !ct_device_check(self->device, self->driver->context_synchronize(), error, "a ceiling"))
             return FALSE;
+        sum += milliseconds * 1e-3;
         if (i >= 0)
-            times[i] = milliseconds * 1e-3;
+            times[n++] = milliseconds * 1e-3;
     }
-    qsort(times, N_TIMES, sizeof times[0], compare);
-    *seconds = times[N_TIMES / 2];
+    qsort(times, (gsize)n, sizeof times[0], compare);
+    *seconds = times[n / 2];
     return TRUE;
 }
 
@@ -184,12 +189,18 @@ find_sizes(CtDeviceMeter *self, GError **error)
     const guint n = ct_device_info(self->device)->n_multiprocessors;
     gdouble seconds;
     self->n_bytes = self->n_host = 1 << 20;
-    self->n_blocks = n;
-    for (;; self->n_blocks *= 2) {
+    self->n_blocks = 1;
+    self->n_rounds = 16;
+    for (;;) {
         if (!time_one(self, enqueue_fma, MAIN, 0, &seconds, error))
             return FALSE;
         if (seconds >= seconds_each || self->n_blocks >= n * FMA_BLOCKS_PER_MULTIPROCESSOR)
             break;
+        /* Long blocks come first: they hide what it takes to begin one. */
+        if (self->n_rounds < FMA_ROUNDS)
+            self->n_rounds *= 2;
+        else
+            self->n_blocks = self->n_blocks < n ? MIN(2 * self->n_blocks, n) : 2 * self->n_blocks;
     }
     for (;; self->n_host *= 2) {
         if (!time_one(self, enqueue_to, TO, 0, &seconds, error))
@@ -206,6 +217,12 @@ find_sizes(CtDeviceMeter *self, GError **error)
             break;
     }
     return TRUE;
+}
+
+static gdouble
+fma_operations(const CtDeviceMeter *self)
+{
+    return (gdouble)self->n_blocks * FMA_THREADS * self->n_rounds * FMA_OPERATIONS_OF_ROUND;
 }
 
 static gboolean
@@ -226,8 +243,7 @@ measure_transfers(CtDeviceMeter *self, CtDeviceCeilings *ceilings, GError **erro
     ceilings->both[0] = bytes / up_both;
     ceilings->both[1] = bytes / down_both;
     ceilings->copying = 2.0 * (gdouble)self->n_bytes / ceilings->copy / copy_beside;
-    ceilings->fma_left =
-        self->n_blocks * FMA_THREADS * FMA_OPERATIONS_OF_THREAD / ceilings->fma / fma_beside;
+    ceilings->fma_left = fma_operations(self) / ceilings->fma / fma_beside;
     return TRUE;
 }
 
@@ -241,7 +257,7 @@ ct_device_meter_measure(CtDeviceMeter *self, gboolean transfers, CtDeviceCeiling
         !time_one(self, enqueue_copy, MAIN, 0, &copy, error))
         return FALSE;
     CtDeviceCeilings result = {
-        .fma = self->n_blocks * FMA_THREADS * FMA_OPERATIONS_OF_THREAD / fma,
+        .fma = fma_operations(self) / fma,
         .copy = 2.0 * (gdouble)self->n_bytes / copy,
     };
     if (transfers && !measure_transfers(self, &result, error))

@@ -337,17 +337,44 @@ source_rate(const CtDryRun *dry_run, gint64 *length)
     return rate > 0 ? rate : 1.0 / (gdouble)MAX(1, stream->ticks_per_sample);
 }
 
-/* The seconds that a node takes for a second of stream. */
-static gdouble
-seconds_of(const CtPlanNode *node, const CtNodeStats *from, const CtNodeStats *to)
+static void
+load_of(const CtPlanNode *node, CtLoad *load)
 {
     g_autofree CtLayout *layouts = g_new0(CtLayout, node->n_inputs + node->n_outputs + 1);
-    CtLoad load;
     for (guint i = 0; i < node->n_inputs; i++)
         layouts[i] = node->input_bindings[i].layout;
     for (guint o = 0; o < node->n_outputs; o++)
         layouts[node->n_inputs + o] = node->output_bindings[o].layout;
-    ct_load_init(&load, node->nodes, node->n_nodes, layouts, &layouts[node->n_inputs]);
+    ct_load_init(load, node->nodes, node->n_nodes, layouts, &layouts[node->n_inputs]);
+}
+
+void
+ct_dry_run_work(const CtDryRun *dry_run, CtDryRunWork *work)
+{
+    *work = (CtDryRunWork){0};
+    for (guint i = 0; i < dry_run->plan->nodes->len; i++) {
+        const CtPlanNode *node = ct_plan_node(dry_run->plan, i);
+        const gboolean on_device = node->place != CT_HOST;
+        if (node->variant == ct_trial_source_variant(on_device, TRUE, FALSE))
+            continue;
+        CtLoad load;
+        load_of(node, &load);
+        if (ct_dry_run_is_end(dry_run, i))
+            work->bytes += load.bytes * load.rate;
+        else
+            work->operations += load.operations * load.rate;
+        const CtStream *stream = node->n_outputs > 0 ? node->output_bindings[0].stream : NULL;
+        if (stream && ct_plan_is_source(dry_run->plan, node) && ct_stream_axis(stream, "time") >= 0)
+            work->samples += (gdouble)ct_stream_width(stream) * load.rate;
+    }
+}
+
+/* The seconds that a node takes for a second of stream. */
+static gdouble
+seconds_of(const CtPlanNode *node, const CtNodeStats *from, const CtNodeStats *to)
+{
+    CtLoad load;
+    load_of(node, &load);
     const gboolean by_input = to->consumed > from->consumed && node->n_outputs > 0 &&
                               node->footprint.kind != CT_FOOTPRINT_OWN;
     const gdouble samples =

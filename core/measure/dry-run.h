@@ -24,6 +24,15 @@ gboolean ct_dry_run_is_end(const CtDryRun *dry_run, guint i);
 /* Whether nodes of this variant are replaced. */
 gboolean ct_dry_run_replaces(const CtVariant *variant);
 
+/* The work for a second of stream. */
+typedef struct {
+    gdouble samples;    /* elements of all sources along time */
+    gdouble bytes;      /* that the replaced ends give and take, each counted once */
+    gdouble operations; /* useful ones of all other nodes */
+} CtDryRunWork;
+
+void ct_dry_run_work(const CtDryRun *dry_run, CtDryRunWork *work);
+
 /* The result of a run. */
 typedef struct {
     gdouble *seconds; /* [nodes] for a second of stream: of all processors together, or of the

@@ -64,6 +64,8 @@ gboolean ct_pipeline_is_after(const CtPipeline *pipeline, CtPipelineStep step, c
 gboolean ct_pipeline_is_within(const char *function, gdouble given, gdouble least, gdouble most,
                                const char *wanted, GError **error);
 
+/* The number of workers that the environment names; 0: it names none. */
+gboolean ct_pipeline_find_workers(guint *n_workers, GError **error);
 /* Reads the text and checks its syntax, so that errors in the file are reported when it is loaded.
  * After an error the pipeline is unchanged. */
 gboolean ct_pipeline_configure(CtPipeline *pipeline, GError **error);

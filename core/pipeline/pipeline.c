@@ -25,9 +25,8 @@ new_pipeline(const char *name)
     return pipeline;
 }
 
-/* The number of workers that the environment names. */
-static gboolean
-find_workers(CtPipeline *pipeline, GError **error)
+gboolean
+ct_pipeline_find_workers(guint *n_workers, GError **error)
 {
     const char *given = ct_environment("CORNERTURN_WORKERS");
     guint64 n = 0;
@@ -38,7 +37,16 @@ find_workers(CtPipeline *pipeline, GError **error)
                     CT_PIPELINE_MAX_WORKERS, given);
         return FALSE;
     }
-    pipeline->default_workers = pipeline->n_workers = (guint)n;
+    *n_workers = (guint)n;
+    return TRUE;
+}
+
+static gboolean
+find_workers(CtPipeline *pipeline, GError **error)
+{
+    if (!ct_pipeline_find_workers(&pipeline->default_workers, error))
+        return FALSE;
+    pipeline->n_workers = pipeline->default_workers;
     return TRUE;
 }
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cornerturn bench`: how fast this machine is, and whether another one is faster. */
+#include "command.h"
+
+#include <cornerturn/bench.h>
+#include <string.h>
+#include <unistd.h>
+
+static const gdouble default_seconds = 0.6, quick_seconds = 0.15;
+
+typedef struct {
+    char *compare, *read, *log, *picture;
+    gboolean json, quick, quiet;
+    gdouble seconds; /* 0: not given */
+    gint workers;    /* −1: not given */
+} Given;
+
+static void
+given_clear(Given *given)
+{
+    g_free(given->compare);
+    g_free(given->read);
+    g_free(given->log);
+    g_free(given->picture);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
+
+/* ---- progress ---- */
+
+typedef struct {
+    gboolean is_terminal, is_quiet;
+} Shown;
+
+static gboolean
+is_interrupted(G_GNUC_UNUSED gpointer data)
+{
+    return ct_command_interrupt() != 0;
+}
+
+static void
+show(const char *what, guint n_done, guint n, gpointer data)
+{
+    const Shown *shown = data;
+    if (!shown->is_quiet)
+        g_printerr("%s%u of %u: %s%s", shown->is_terminal ? "\r\033[K" : "", n_done + 1, n, what,
+                   shown->is_terminal ? "" : "\n");
+}
+
+/* ---- the command ---- */
+
+static gboolean
+refuse(GError **error, const char *fault)
+{
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s", fault);
+    return FALSE;
+}
+
+static gboolean
+check(const Given *given, int n_arguments, GError **error)
+{
+    if (given->seconds < 0 || given->seconds > 1e6)
+        return refuse(error, "--seconds wants a number of seconds, more than 0");
+    if (given->quick && given->seconds > 0)
+        return refuse(error, "wants one of --quick and --seconds, but is given both");
+    if (given->workers == 0 || given->workers < -1 || given->workers > 4096)
+        return refuse(error, "--workers wants a number from 1 to 4096");
+    if (given->read &&
+        (n_arguments > 0 || given->quick || given->seconds > 0 || given->workers > 0 || given->log))
+        return refuse(error, "--read measures nothing: it wants no NAME, --seconds, --quick, "
+                             "--workers or --log");
+    return TRUE;
+}
+
+static CtBench *
+read_figures(const char *path, GError **error)
+{
+    g_autofree char *text = NULL;
+    gsize length;
+    return g_file_get_contents(path, &text, &length, error)
+               ? ct_bench_parse(text, (gssize)length, path, error)
+               : NULL;
+}
+
+static gboolean
+is_group(const char *word)
+{
+    static const char *const groups[] = {"ceilings", "stages", "pipelines", "all", NULL};
+    return g_strv_contains(groups, word);
+}
+
+static CtBench *
+measure(const Given *given, char **words, GError **error)
+{
+    const gboolean has_group = words[0] && is_group(words[0]);
+    Shown shown = {.is_terminal = isatty(STDERR_FILENO), .is_quiet = given->quiet};
+    const CtBenchHow how = {
+        .group = has_group ? words[0] : "all",
+        .names = (const char *const *)words + has_group,
+        .n_workers = given->workers > 0 ? (guint)given->workers : 0,
+        .seconds = given->quick         ? quick_seconds
+                   : given->seconds > 0 ? given->seconds
+                                        : default_seconds,
+        .progress = show,
+        .is_over = is_interrupted,
+        .user_data = &shown,
+    };
+    ct_command_catch_interrupts();
+    CtBench *bench = ct_bench(&how, error);
+    if (shown.is_terminal && !shown.is_quiet)
+        g_printerr("\r\033[K");
+    return bench;
+}
+
+/* Writes figures to a file in a form. */
+static gboolean
+write_figures(const CtBench *bench, const char *format, const char *path, GError **error)
+{
+    g_autofree char *text = ct_bench_describe(bench, NULL, format, error);
+    return text && g_file_set_contents(path, text, -1, error);
+}
+
+static gboolean
+run(int argc, char **argv, GError **error)
+{
+    g_auto(Given) given = {.workers = -1};
+    const GOptionEntry entries[] = {
+        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &given.seconds,
+         "Measure each case for about so many seconds (default: 0.6)", "S"},
+        {"quick", 0, 0, G_OPTION_ARG_NONE, &given.quick, "Measure each case for 0.15 s", NULL},
+        {"workers", 0, 0, G_OPTION_ARG_INT, &given.workers,
+         "Use so many threads (default: CORNERTURN_WORKERS, or one for each processor)", "N"},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &given.json, "Print JSON", NULL},
+        {"log", 0, 0, G_OPTION_ARG_FILENAME, &given.log, "Write the figures as JSON, too", "FILE"},
+        {"read", 0, 0, G_OPTION_ARG_FILENAME, &given.read,
+         "Measure nothing: take the figures that --json or --log has written", "FILE"},
+        {"compare", 0, 0, G_OPTION_ARG_FILENAME, &given.compare,
+         "Show the figures of another machine beside them, written by --json or --log", "FILE"},
+        {"picture", 0, 0, G_OPTION_ARG_FILENAME, &given.picture,
+         "Draw the stages below the ceilings, as SVG", "FILE"},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &given.quiet, "Show no progress", NULL},
+        {NULL},
+    };
+    if (!ct_command_parse(&ct_command_bench, entries, &argc, &argv, 0, G_MAXINT, error) ||
+        !check(&given, argc - 1, error))
+        return FALSE;
+    /* A fault of a file is told before anything is measured. */
+    g_autoptr(CtBench) other = given.compare ? read_figures(given.compare, error) : NULL;
+    if (given.compare && !other)
+        return FALSE;
+    g_autoptr(CtBench) bench =
+        given.read ? read_figures(given.read, error) : measure(&given, argv + 1, error);
+    if (!bench || (given.log && !write_figures(bench, "json", given.log, error)) ||
+        (given.picture && !write_figures(bench, "svg", given.picture, error)))
+        return FALSE;
+    g_autofree char *text = ct_bench_describe(bench, other, given.json ? "json" : "text", error);
+    if (!text)
+        return FALSE;
+    g_print("%s", text);
+    if (ct_command_interrupt() == 0)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "ended early by %s",
+                ct_command_signal_name(ct_command_interrupt()));
+    return FALSE;
+}
+
+const CtCommand ct_command_bench = {
+    .name = "bench",
+    .arguments = "[GROUP] [NAME…]",
+    .summary = "Measure how fast this machine is: its ceilings, stages and pipelines",
+    .run = run,
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A case of a benchmark, run in slices of time: a dry run of its graph. */
+#include "bench-run.h"
+
+#include "dry-run.h"
+#include "graph/tuning.h"
+#include "model/quantity.h"
+#include "moment.h"
+
+/* A slice is as long as wanted, within this factor. */
+static const gdouble about = 2;
+/* The length of a slice is found in at most so many steps. */
+enum { N_STEPS = 12 };
+/* A slice ends at the latest after this many times its due. */
+static const gdouble patience = 20;
+/* A firing takes at most so many seconds, by the plan. */
+static const gdouble longest_firing = 10;
+
+struct CtBenchRun {
+    CtConfig *config;
+    CtGraph *graph;
+    CtPlanOptions options;
+    CtPlan *plan;
+    CtDryRun *dry_run;
+    CtDryRunWork work;
+    gdouble *seconds; /* [nodes], which a result wants */
+    gdouble stream;   /* seconds of it in a slice; 0: not known yet */
+};
+
+/* Lets the planner choose the layouts of the inputs. */
+static void
+free_layouts(CtGraph *graph)
+{
+    for (guint i = 0; i < graph->nodes->len; i++) {
+        CtNode *node = &ct_graph_node(graph, i)->node;
+        if (g_str_equal(node->stage->name, "input"))
+            node->output_layouts[0] = (CtLayout){0};
+    }
+}
+
+/* Puts the inputs and outputs to which the graph gives no backend on the device. */
+static void
+place_ends(CtConfig *config, gint device)
+{
+    for (guint i = 0; i < config->stages->len; i++) {
+        CtConfigStage *stage = config->stages->pdata[i];
+        if (stage->backend.backend == CT_N_BACKENDS &&
+            (g_str_equal(stage->stage, "input") || g_str_equal(stage->stage, "output")))
+            stage->backend = (CtConfigBackend){CT_CUDA, device};
+    }
+}
+
+/* The seconds that the plan predicts for the longest firing of a source. */
+static gdouble
+predict_firing(const CtPlan *plan)
+{
+    gdouble longest = 0;
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = ct_plan_node(plan, i);
+        if (node->n_inputs > 0 || node->n_outputs == 0 || node->outputs[0] < 0)
+            continue;
+        const CtPlanLink *link = ct_plan_link(plan, (guint)node->outputs[0]);
+        const gdouble rate = ct_stream_sample_rate(link->stream);
+        if (rate > 0 && ct_stream_axis(link->stream, "time") >= 0)
+            longest = MAX(longest, (gdouble)link->max_samples / rate * plan->seconds);
+    }
+    return longest;
+}
+
+static gboolean
+check_size(const CtPlan *plan, guint n_workers, GError **error)
+{
+    CtMachine machine;
+    ct_machine_init(&machine, n_workers);
+    const gdouble seconds = predict_firing(plan);
+    if (machine.memory_bytes > 0 && plan->bytes > machine.memory_bytes / 2) {
+        g_autofree char *wanted = ct_format_bytes(plan->bytes);
+        g_autofree char *there = ct_format_bytes(machine.memory_bytes);
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "wants %s of buffers, but half of the machine's memory is %s / 2", wanted,
+                    there);
+        return FALSE;
+    }
+    if (seconds > longest_firing) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "takes too long: %.0f s for one block, by the plan", seconds);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+CtBenchRun *
+ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers, CtRegistry *registry,
+                 GError **error)
+{
+    g_autoptr(CtBenchRun) run = g_new0(CtBenchRun, 1);
+    const gboolean on_device = place != CT_HOST;
+    run->options = (CtPlanOptions){
+        .n_workers = n_workers,
+        .backend = on_device ? CT_CUDA : CT_CPU,
+        .device = on_device ? place : -1,
+    };
+    run->config = ct_config_parse(on_device && one->on_device ? one->on_device : one->graph, -1,
+                                  one->name, NULL, error);
+    if (run->config && on_device)
+        place_ends(run->config, place);
+    run->graph = run->config ? ct_graph_new(run->config, registry, FALSE, error) : NULL;
+    if (!run->graph)
+        return NULL;
+    free_layouts(run->graph);
+    run->plan = ct_plan_new(run->graph, registry, &run->options, error);
+    if (!run->plan || !check_size(run->plan, n_workers, error))
+        return NULL;
+    run->dry_run = ct_dry_run_new(run->plan, registry, &run->options, error);
+    if (!run->dry_run)
+        return NULL;
+    ct_dry_run_work(run->dry_run, &run->work);
+    run->seconds = g_new0(gdouble, ct_dry_run_plan(run->dry_run)->nodes->len + 1);
+    return g_steal_pointer(&run);
+}
+
+void
+ct_bench_run_free(CtBenchRun *run)
+{
+    if (!run)
+        return;
+    ct_dry_run_free(run->dry_run);
+    ct_plan_free(run->plan);
+    ct_graph_free(run->graph);
+    ct_config_free(run->config);
+    g_free(run->seconds);
+    g_free(run);
+}
+
+/* Runs for `stream` seconds of stream. *clock gets the seconds for one of them; 0: nothing was
+ * run. */
+static gboolean
+run_once(CtBenchRun *run, gdouble stream, gdouble most, gdouble *clock, GError **error)
+{
+    CtDryRunResult result = {.seconds = run->seconds};
+    const CtMoment from = ct_moment_of_process();
+    if (!ct_dry_run_run(run->dry_run, stream, most, &result, error))
+        return FALSE;
+    const CtMoment to = ct_moment_of_process();
+    const gdouble own = (gdouble)ct_moments_between(&from, &to, run->options.n_workers);
+    *clock = result.clock * own / (gdouble)MAX(to.wall - from.wall, 1);
+    return TRUE;
+}
+
+gboolean
+ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError **error)
+{
+    gdouble clock = 0;
+    gdouble stream = run->stream > 0 ? run->stream : seconds / MAX(run->plan->seconds, 1e-9);
+    for (guint i = 0; i < (run->stream > 0 ? 1 : N_STEPS); i++) {
+        if (!run_once(run, stream, patience * seconds, &clock, error))
+            return FALSE;
+        const gdouble taken = clock * stream;
+        if (i > 0 && taken > seconds / about && taken < seconds * about)
+            break;
+        if (run->stream == 0)
+            stream *= CLAMP(seconds / MAX(taken, 1e-9), 0.05, 20);
+    }
+    if (clock <= 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "no block has ended in %.3g s",
+                    patience * seconds);
+        return FALSE;
+    }
+    run->stream = stream;
+    *rates = (CtBenchRates){
+        .samples = run->work.samples / clock,
+        .bytes = run->work.bytes / clock,
+        .operations = run->work.operations / clock,
+    };
+    return TRUE;
+}
+
+char *
+ct_bench_run_variants(const CtBenchRun *run)
+{
+    const CtPlan *plan = ct_dry_run_plan(run->dry_run);
+    GString *text = g_string_new(NULL);
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = ct_plan_node(plan, i);
+        if (ct_dry_run_is_end(run->dry_run, i))
+            continue;
+        g_autofree char *variant = ct_tuning_name(node->variant, node->tuning);
+        g_string_append_printf(text, "%s%s%s", text->len ? "; " : "", node->inserted ? "+ " : "",
+                               node->inserted ? node->nodes[0].stage->name : variant);
+    }
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ceilings, and cases in slices between them. */
+#include "bench.h"
+
+#include "bench-run.h"
+#include "cost/peak.h"
+#include "device-meter.h"
+#include "meter.h"
+#include "model/thread.h"
+#include "run/energy.h"
+#include "tune-private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The least slices of a case, unless it is slow, and the seconds of the longest one. The ceilings
+ * are measured between them. */
+enum { N_SLICES = 5 };
+static const gdouble longest_slice = 0.2;
+/* A case with slow slices ends after so many times its seconds. */
+static const gdouble patience = 5;
+/* Measurements of a ceiling by itself. */
+enum { N_CEILINGS = 7 };
+
+/* A device, opened at its first use. */
+typedef struct {
+    CtDevice *device;
+    CtDeviceMeter *meter;
+} Opened;
+
+typedef struct {
+    const CtBenchHow *how;
+    CtBench *result;
+    guint n_workers;
+    CtRegistry *registry;
+    const CtDeviceInfo *devices;
+    guint n_devices;
+    CtMeter *meter;
+    Opened *opened; /* [n_devices] */
+    CtEnergyMeter *energy;
+    guint n_slices;
+    gdouble slice; /* seconds */
+    guint n_done, n;
+} Bench;
+
+/* ---- the figures ---- */
+
+void
+ct_bench_ceiling_free(CtBenchCeiling *ceiling)
+{
+    g_free(ceiling->place);
+    g_free(ceiling->name);
+    g_free(ceiling->unit);
+    g_free(ceiling);
+}
+
+void
+ct_bench_row_free(CtBenchRow *row)
+{
+    g_free(row->group);
+    g_free(row->family);
+    g_free(row->name);
+    g_free(row->place);
+    g_free(row->variants);
+    g_free(row->skipped);
+    g_free(row);
+}
+
+CtBench *
+ct_bench_new(void)
+{
+    CtBench *bench = g_new0(CtBench, 1);
+    bench->devices = g_ptr_array_new_with_free_func(g_free);
+    bench->ceilings = g_ptr_array_new_with_free_func((GDestroyNotify)ct_bench_ceiling_free);
+    bench->rows = g_ptr_array_new_with_free_func((GDestroyNotify)ct_bench_row_free);
+    return bench;
+}
+
+void
+ct_bench_free(CtBench *bench)
+{
+    if (!bench)
+        return;
+    g_free(bench->version);
+    g_free(bench->machine);
+    g_free(bench->energy);
+    g_ptr_array_unref(bench->devices);
+    g_ptr_array_unref(bench->ceilings);
+    g_ptr_array_unref(bench->rows);
+    g_free(bench);
+}
+
+static char *
+place_name(gint place)
+{
+    return place == CT_HOST ? g_strdup("host") : g_strdup_printf("cuda:%d", place);
+}
+
+static void
+add_ceiling(Bench *bench, gint place, guint workers, const char *name, const char *unit,
+            gdouble rate)
+{
+    CtBenchCeiling *ceiling = g_new0(CtBenchCeiling, 1);
+    *ceiling = (CtBenchCeiling){
+        .place = place_name(place),
+        .name = g_strdup(name),
+        .unit = g_strdup(unit),
+        .workers = workers,
+        .rate = rate,
+    };
+    g_ptr_array_add(bench->result->ceilings, ceiling);
+}
+
+static void
+append(GArray *values, gdouble value)
+{
+    g_array_append_val(values, value);
+}
+
+static gboolean
+is_over(const Bench *bench)
+{
+    if (bench->how->is_over && bench->how->is_over(bench->how->user_data))
+        bench->result->is_partial = TRUE;
+    return bench->result->is_partial;
+}
+
+/* Tells what comes next; FALSE: nothing does. */
+static gboolean
+begin(Bench *bench, const char *what)
+{
+    if (is_over(bench))
+        return FALSE;
+    if (bench->how->progress)
+        bench->how->progress(what, bench->n_done, bench->n, bench->how->user_data);
+    bench->n_done++;
+    return TRUE;
+}
+
+/* ---- ceilings ---- */
+
+static const char per_operation[] = "operations/s", per_byte[] = "bytes/s";
+
+static void
+measure_host(Bench *bench, guint workers)
+{
+    const char *const copies[] = {"copies in L2", "copies in memory"};
+    GArray *rates[2] = {g_array_new(FALSE, FALSE, sizeof(gdouble)),
+                        g_array_new(FALSE, FALSE, sizeof(gdouble))};
+    for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
+        if (!ct_peak_is_known(isa))
+            continue;
+        g_autoptr(GArray) fma = g_array_new(FALSE, FALSE, sizeof(gdouble));
+        for (guint i = 0; i < N_CEILINGS; i++) {
+            CtCeilings ceilings;
+            ct_meter_measure(bench->meter, workers, isa, &ceilings);
+            append(fma, ceilings.fma);
+            append(rates[0], ceilings.l2);
+            append(rates[1], ceilings.dram);
+        }
+        g_autofree char *name = g_strdup_printf("multiply-adds %s", ct_peak_name(isa));
+        add_ceiling(bench, CT_HOST, workers, name, per_operation, ct_tune_median(fma));
+    }
+    for (guint i = 0; i < 2; i++) {
+        add_ceiling(bench, CT_HOST, workers, copies[i], per_byte, ct_tune_median(rates[i]));
+        g_array_unref(rates[i]);
+    }
+}
+
+static CtDeviceMeter *
+device_meter(Bench *bench, guint d, GError **error)
+{
+    Opened *opened = &bench->opened[d];
+    if (!opened->device)
+        opened->device = ct_device_open(d, error);
+    if (opened->device && !opened->meter)
+        opened->meter = ct_device_meter_new(opened->device, error);
+    return opened->meter;
+}
+
+static gboolean
+measure_device(Bench *bench, guint device, GError **error)
+{
+    CtDeviceCeilings found;
+    CtDeviceMeter *meter = device_meter(bench, device, error);
+    if (!meter || !ct_device_meter_measure(meter, TRUE, &found, error))
+        return FALSE;
+    const struct {
+        const char *name, *unit;
+        gdouble rate;
+    } ceilings[] = {
+        {"multiply-adds", per_operation, found.fma},
+        {"copies in memory", per_byte, found.copy},
+        {"transfers from the host", per_byte, found.to},
+        {"transfers to the host", per_byte, found.from},
+        {"transfers from the host, both ways at once", per_byte, found.both[0]},
+        {"transfers to the host, both ways at once", per_byte, found.both[1]},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(ceilings); i++)
+        add_ceiling(bench, (gint)device, 0, ceilings[i].name, ceilings[i].unit, ceilings[i].rate);
+    return TRUE;
+}
+
+static gboolean
+measure_ceilings(Bench *bench, GError **error)
+{
+    for (guint all = 0; all < (bench->n_workers > 1 ? 2 : 1); all++) {
+        if (!begin(bench, "ceilings of the host"))
+            return TRUE;
+        measure_host(bench, all ? bench->n_workers : 1);
+    }
+    for (guint d = 0; d < bench->n_devices; d++) {
+        g_autofree char *what = g_strdup_printf("ceilings of cuda:%u", d);
+        if (!begin(bench, what))
+            return TRUE;
+        if (!measure_device(bench, d, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- cases ---- */
+
+/* The multiply-adds and the copies in memory at a place at this moment. */
+static gboolean
+measure_beside(Bench *bench, gint place, gdouble beside[2], GError **error)
+{
+    if (place == CT_HOST) {
+        CtCeilings ceilings;
+        ct_meter_measure(bench->meter, bench->n_workers, ct_meter_isa(), &ceilings);
+        beside[0] = ceilings.fma;
+        beside[1] = ceilings.dram;
+        return TRUE;
+    }
+    CtDeviceCeilings ceilings;
+    CtDeviceMeter *meter = device_meter(bench, (guint)place, error);
+    if (!meter || !ct_device_meter_measure(meter, FALSE, &ceilings, error))
+        return FALSE;
+    beside[0] = ceilings.fma;
+    beside[1] = ceilings.copy;
+    return TRUE;
+}
+
+/* The joules that a place has used so far; NaN: they are not known. */
+static gdouble
+joules_so_far(Bench *bench, gint place)
+{
+    CtEnergy energy;
+    if (place == CT_HOST)
+        ct_energy_of_processor(bench->energy, &energy);
+    else
+        ct_energy_of_device(bench->energy, (guint)place, &energy);
+    if (energy.missing && !bench->result->energy)
+        bench->result->energy = g_strdup(energy.missing);
+    return energy.missing ? NAN : energy.joules;
+}
+
+enum { SAMPLES, OPERATIONS, BYTES, FMA, COPY, OF_FMA, OF_COPY, JOULES, N_SERIES };
+
+static gboolean
+measure_slice(Bench *bench, CtBenchRun *run, gint place, gdouble values[N_SERIES], GError **error)
+{
+    gdouble before[2], after[2];
+    CtBenchRates rates;
+    if (!measure_beside(bench, place, before, error))
+        return FALSE;
+    const gdouble joules = joules_so_far(bench, place);
+    const gint64 from = g_get_monotonic_time();
+    if (!ct_bench_run_slice(run, bench->slice, &rates, error))
+        return FALSE;
+    const gdouble seconds = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
+    const gdouble watts = (joules_so_far(bench, place) - joules) / seconds;
+    if (!measure_beside(bench, place, after, error))
+        return FALSE;
+    values[SAMPLES] = rates.samples;
+    values[OPERATIONS] = rates.operations;
+    values[BYTES] = rates.bytes;
+    values[FMA] = (before[0] + after[0]) / 2;
+    values[COPY] = (before[1] + after[1]) / 2;
+    values[OF_FMA] = rates.operations / values[FMA];
+    values[OF_COPY] = rates.bytes / values[COPY];
+    values[JOULES] = rates.operations > 0 ? watts / rates.operations : NAN;
+    return TRUE;
+}
+
+static gboolean
+measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row, GError **error)
+{
+    g_autoptr(CtBenchRun) run =
+        ct_bench_run_new(one, place, bench->n_workers, bench->registry, error);
+    gdouble values[N_SERIES];
+    /* The first slice finds its length. */
+    CtBenchRates first;
+    if (!run || !ct_bench_run_slice(run, bench->slice, &first, error))
+        return FALSE;
+    GArray *series[N_SERIES];
+    for (guint i = 0; i < N_SERIES; i++)
+        series[i] = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    gboolean good = TRUE;
+    const gint64 from = g_get_monotonic_time();
+    const gint64 most = (gint64)(patience * bench->how->seconds * 1e6);
+    for (guint k = 0; k < bench->n_slices && good; k++) {
+        if (k > 0 && (is_over(bench) || g_get_monotonic_time() - from > most))
+            break;
+        good = measure_slice(bench, run, place, values, error);
+        for (guint i = 0; i < N_SERIES && good; i++)
+            append(series[i], values[i]);
+    }
+    gdouble *const to[N_SERIES] = {
+        [SAMPLES] = &row->samples, [OPERATIONS] = &row->operations,
+        [BYTES] = &row->bytes,     [FMA] = &row->fma,
+        [COPY] = &row->copy,       [OF_FMA] = &row->of_fma,
+        [OF_COPY] = &row->of_copy, [JOULES] = &row->joules,
+    };
+    for (guint i = 0; i < N_SERIES; i++) {
+        if (good)
+            *to[i] = ct_tune_median(series[i]);
+        g_array_unref(series[i]);
+    }
+    if (good)
+        row->variants = ct_bench_run_variants(run);
+    return good;
+}
+
+static void
+measure_case(Bench *bench, const CtBenchCase *one, gint place)
+{
+    g_autoptr(GError) error = NULL;
+    CtBenchRow *row = g_new(CtBenchRow, 1);
+    *row = (CtBenchRow){
+        .group = g_strdup(one->group),
+        .family = g_strdup(one->family),
+        .name = g_strdup(one->name),
+        .place = place_name(place),
+        .workers = place == CT_HOST ? bench->n_workers : 0,
+        .samples = NAN,
+        .operations = NAN,
+        .bytes = NAN,
+        .fma = NAN,
+        .copy = NAN,
+        .of_fma = NAN,
+        .of_copy = NAN,
+        .joules = NAN,
+    };
+    if (!measure_slices(bench, one, place, row, &error))
+        row->skipped = g_strdup(error->message);
+    g_ptr_array_add(bench->result->rows, row);
+}
+
+/* ---- all ---- */
+
+static gboolean
+is_chosen(const CtBenchHow *how, const CtBenchCase *one)
+{
+    gboolean is_named = !how->names || !how->names[0];
+    for (guint i = 0; !is_named && how->names[i]; i++)
+        is_named = strstr(one->name, how->names[i]) != NULL;
+    return is_named && (g_str_equal(how->group, "all") || g_str_equal(how->group, one->group));
+}
+
+/* Each name must choose a case of the group. */
+static gboolean
+check_names(const CtBenchHow *how, const GPtrArray *cases, GError **error)
+{
+    for (guint i = 0; how->names && how->names[i]; i++) {
+        const char *const one[] = {how->names[i], NULL};
+        CtBenchHow alone = *how;
+        alone.names = one;
+        gboolean any = FALSE;
+        for (guint k = 0; k < cases->len; k++)
+            any |= is_chosen(&alone, cases->pdata[k]);
+        if (any)
+            continue;
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "no case of '%s' has '%s' in its name; the cases are listed without a name",
+                    how->group, how->names[i]);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+check_group(const CtBenchHow *how, GError **error)
+{
+    static const char *const groups[] = {"ceilings", "stages", "pipelines", "all", NULL};
+    if (g_strv_contains(groups, how->group))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                "wants a group, one of ceilings, stages, pipelines and all, but is given '%s'",
+                how->group);
+    return FALSE;
+}
+
+static void
+bench_clear(Bench *bench)
+{
+    ct_meter_free(bench->meter);
+    if (bench->energy)
+        ct_energy_end(bench->energy);
+    ct_energy_free(bench->energy);
+    for (guint d = 0; bench->opened && d < bench->n_devices; d++) {
+        ct_device_meter_free(bench->opened[d].meter);
+        ct_device_close(bench->opened[d].device);
+    }
+    g_free(bench->opened);
+    ct_registry_free(bench->registry);
+    ct_bench_free(bench->result);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Bench, bench_clear)
+
+static void
+describe_machine(Bench *bench)
+{
+    CtMachine machine;
+    ct_machine_init(&machine, bench->n_workers);
+    ct_machine_find_devices(&machine);
+    bench->devices = machine.devices;
+    bench->n_devices = machine.n_devices;
+    bench->result = ct_bench_new();
+    bench->result->version = g_strdup(CT_VERSION);
+    bench->result->machine = g_strdup(machine.name);
+    bench->result->workers = bench->n_workers;
+    for (guint d = 0; d < bench->n_devices; d++)
+        g_ptr_array_add(bench->result->devices, g_strdup(ct_machine_name(&machine, (gint)d)));
+}
+
+CtBench *
+ct_bench_measure(const CtBenchHow *how, GError **error)
+{
+    g_auto(Bench) bench = {.how = how, .n_workers = how->n_workers};
+    g_autoptr(GPtrArray) devices G_GNUC_UNUSED = ct_devices_keep_open();
+    g_autoptr(GPtrArray) cases = ct_bench_cases_new();
+    if (!check_group(how, error) || !check_names(how, cases, error))
+        return NULL;
+    bench.registry = ct_registry_new(error);
+    if (!bench.registry)
+        return NULL;
+    describe_machine(&bench);
+    bench.n_slices = (guint)MAX(N_SLICES, how->seconds / longest_slice);
+    bench.slice = how->seconds / bench.n_slices;
+    bench.meter = ct_meter_new(bench.n_workers);
+    bench.opened = g_new0(Opened, bench.n_devices + 1);
+    g_autofree gboolean *uses = g_new0(gboolean, bench.n_devices + 1);
+    for (guint d = 0; d < bench.n_devices; d++)
+        uses[d] = TRUE;
+    bench.energy = ct_energy_begin(uses, bench.n_devices);
+
+    const gboolean has_ceilings =
+        (!how->names || !how->names[0]) &&
+        (g_str_equal(how->group, "all") || g_str_equal(how->group, "ceilings"));
+    /* Devices of one kind are alike: the first one runs the cases. */
+    const gint last = bench.n_devices > 0 ? 0 : CT_HOST;
+    if (has_ceilings)
+        bench.n += MIN(bench.n_workers, 2) + bench.n_devices;
+    for (guint i = 0; i < cases->len; i++)
+        bench.n += is_chosen(how, cases->pdata[i]) ? (guint)(last - CT_HOST + 1) : 0;
+    if (has_ceilings && !measure_ceilings(&bench, error))
+        return NULL;
+    for (guint i = 0; i < cases->len; i++) {
+        const CtBenchCase *one = cases->pdata[i];
+        for (gint place = CT_HOST; place <= last && is_chosen(how, one); place++)
+            if (begin(&bench, one->name))
+                measure_case(&bench, one, place);
+    }
+    return g_steal_pointer(&bench.result);
+}
