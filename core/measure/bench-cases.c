@@ -55,6 +55,11 @@ static const Case stages[] = {
      NULL,
      "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: 4 }\n"
      "  stage: { stage: beamform, from: { voltages: source, weights: pointing } }\n"},
+    {"beamformers", "beamform ci8 64 stations, 100 beams, weights as ci8", "ci8",
+     "channel station pol", "256, 64, 2", NULL,
+     "  pointing: { stage: pointing, from: source, spiral: 150 m, disk: 0.05, n_beams: 100 }\n"
+     "  stage: { stage: beamform, from: { voltages: source, weights: pointing }, "
+     "weights_as: ci8 }\n"},
     {"correlators", "correlate cf32 1 station", "cf32", "channel station pol", "4096, 1, 2", NULL,
      ONE("correlate, integration: 64")},
     {"correlators", "correlate cf32 16 stations", "cf32", "channel station pol", "64, 16, 2",

@@ -132,10 +132,11 @@ ct_bench_run_free(CtBenchRun *run)
     g_free(run);
 }
 
-/* Runs for `stream` seconds of stream. *clock gets the seconds for one of them; 0: nothing was
- * run. */
+/* Runs for `stream` seconds of stream. *clock gets the seconds for one of them (0: nothing was
+ * run), and *processors the processor seconds for a second. */
 static gboolean
-run_once(CtBenchRun *run, gdouble stream, gdouble most, gdouble *clock, GError **error)
+run_once(CtBenchRun *run, gdouble stream, gdouble most, gdouble *clock, gdouble *processors,
+         GError **error)
 {
     CtDryRunResult result = {.seconds = run->seconds};
     const CtMoment from = ct_moment_of_process();
@@ -143,6 +144,7 @@ run_once(CtBenchRun *run, gdouble stream, gdouble most, gdouble *clock, GError *
         return FALSE;
     const CtMoment to = ct_moment_of_process();
     const gdouble own = (gdouble)ct_moments_between(&from, &to, run->options.n_workers);
+    *processors = (gdouble)(to.processor - from.processor) / MAX(own, 1);
     *clock = result.clock * own / (gdouble)MAX(to.wall - from.wall, 1);
     return TRUE;
 }
@@ -150,10 +152,10 @@ run_once(CtBenchRun *run, gdouble stream, gdouble most, gdouble *clock, GError *
 gboolean
 ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError **error)
 {
-    gdouble clock = 0;
+    gdouble clock = 0, processors = 0;
     gdouble stream = run->stream > 0 ? run->stream : seconds / MAX(run->plan->seconds, 1e-9);
     for (guint i = 0; i < (run->stream > 0 ? 1 : N_STEPS); i++) {
-        if (!run_once(run, stream, patience * seconds, &clock, error))
+        if (!run_once(run, stream, patience * seconds, &clock, &processors, error))
             return FALSE;
         const gdouble taken = clock * stream;
         if (i > 0 && taken > seconds / about && taken < seconds * about)
@@ -171,6 +173,7 @@ ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError
         .samples = run->work.samples / clock,
         .bytes = run->work.bytes / clock,
         .operations = run->work.operations / clock,
+        .processors = processors,
     };
     return TRUE;
 }

@@ -12,6 +12,7 @@ typedef struct {
     gdouble samples; /* elements of the sources */
     gdouble bytes;   /* of the graph's inputs and outputs, each counted once */
     gdouble operations;
+    gdouble processors; /* processor seconds of all threads */
 } CtBenchRates;
 
 /* Plans the case on the host (CT_HOST) or a device. An error says why it cannot be run there. */

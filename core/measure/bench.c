@@ -6,6 +6,7 @@
 #include "cost/peak.h"
 #include "device-meter.h"
 #include "meter.h"
+#include "model/isa.h"
 #include "model/thread.h"
 #include "run/energy.h"
 #include "tune-private.h"
@@ -158,7 +159,7 @@ measure_host(Bench *bench, guint workers)
             append(rates[0], ceilings.l2);
             append(rates[1], ceilings.dram);
         }
-        g_autofree char *name = g_strdup_printf("multiply-adds %s", ct_peak_name(isa));
+        g_autofree char *name = g_strdup_printf("multiply-adds %s", ct_isa_name(isa));
         add_ceiling(bench, CT_HOST, workers, name, per_operation, ct_tune_median(fma));
     }
     for (guint i = 0; i < 2; i++) {

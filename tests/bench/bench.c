@@ -2,6 +2,8 @@
 /* Benchmarks: stages, pipelines, the overhead of the framework, and the floors. */
 #include "bench.h"
 
+#include "measure/bench-cases.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,13 +182,19 @@ main(int n_arguments, char **arguments)
         return EXIT_FAILURE;
     }
 
+    g_autoptr(CtRegistry) registry = ct_registry_new(&error);
+    if (!registry) {
+        fprintf(stderr, "%s\n", error->message);
+        return EXIT_FAILURE;
+    }
+    g_autoptr(GPtrArray) cases = ct_bench_cases_new();
     g_autoptr(GPtrArray) contenders =
         g_ptr_array_new_with_free_func((GDestroyNotify)contender_free);
-    stages_add(contenders);
-    pipelines_add(contenders);
+    cases_add(contenders, cases, registry);
+    filters_add(contenders);
     framework_add(contenders);
-    g_autoptr(GArray) cases = list_cases(contenders, floors);
-    const char *unknown = find_unknown(patterns, cases);
+    g_autoptr(GArray) names = list_cases(contenders, floors);
+    const char *unknown = find_unknown(patterns, names);
     if (unknown) {
         fprintf(stderr, "no group is called '%s', and no case has it in its name\n", unknown);
         return EXIT_FAILURE;
@@ -198,7 +206,8 @@ main(int n_arguments, char **arguments)
     print_ceilings(meter, 1);
     print_ceilings(meter, 2);
     if (floors)
-        return floors_measure(meter, (guint)n_slices, patterns) ? EXIT_SUCCESS : EXIT_FAILURE;
+        return floors_measure(meter, contenders, (guint)n_slices, patterns) ? EXIT_SUCCESS
+                                                                            : EXIT_FAILURE;
 
     measure(contenders, meter, (guint)n_slices, patterns);
     fusion_measure(meter, (guint)n_slices, patterns);

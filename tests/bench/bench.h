@@ -2,6 +2,7 @@
 /* Contenders, and their measurement beside one another and beside the machine's ceilings. */
 #pragma once
 
+#include "graph/registry.h"
 #include "measure/meter.h"
 
 /* All of these are per second. */
@@ -56,8 +57,9 @@ void graph_contender_set_fusion(Contender *contender, gboolean fusion);
 
 /* ---- groups of contenders, appended to `contenders` ---- */
 
-void stages_add(GPtrArray *contenders);
-void pipelines_add(GPtrArray *contenders);
+/* Stages and pipelines, of `cases` (CtBenchCase), which must outlive them, as the registry must. */
+void cases_add(GPtrArray *contenders, const GPtrArray *cases, CtRegistry *registry);
+void filters_add(GPtrArray *contenders);
 void framework_add(GPtrArray *contenders);
 
 /* A case that words of the command line may choose: by its group, or by a part of its name. */
@@ -73,8 +75,10 @@ void floors_list(GArray *names);
 /* Prints fused variants whose name matches the patterns, beside chains of unfused ones. */
 void fusion_measure(CtMeter *meter, guint n_slices, char *const *patterns);
 
-/* Prints the floors whose name matches the patterns; FALSE: a floor was missed. */
-gboolean floors_measure(CtMeter *meter, guint n_slices, char *const *patterns);
+/* Prints the floors whose name matches the patterns, some of them of `contenders`; FALSE: a floor
+ * was missed. */
+gboolean floors_measure(CtMeter *meter, const GPtrArray *contenders, guint n_slices,
+                        char *const *patterns);
 
 /* ---- the table ---- */
 

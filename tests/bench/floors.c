@@ -9,6 +9,7 @@
 
 typedef struct {
     CtMeter *meter;
+    const GPtrArray *contenders; /* of the stages */
     guint n_slices;
     GString *summary;
     gboolean good;
@@ -166,10 +167,8 @@ check_copies(Floors *floors)
 {
     static const char *const names[] = {"delay of spectra", "delay of samples", "gains", "power",
                                         "power IQUV",       "quantise to ci8",  "copy",  NULL};
-    g_autoptr(GPtrArray) stages = g_ptr_array_new_with_free_func((GDestroyNotify)contender_free);
-    stages_add(stages);
-    for (guint i = 0; i < stages->len; i++) {
-        Contender *stage = stages->pdata[i];
+    for (guint i = 0; i < floors->contenders->len; i++) {
+        Contender *stage = floors->contenders->pdata[i];
         if (!g_strv_contains(names, stage->name))
             continue;
         measure(floors, &stage, 1);
@@ -211,10 +210,11 @@ floors_list(GArray *names)
 }
 
 gboolean
-floors_measure(CtMeter *meter, guint n_slices, char *const *patterns)
+floors_measure(CtMeter *meter, const GPtrArray *contenders, guint n_slices, char *const *patterns)
 {
     Floors floors = {
         .meter = meter,
+        .contenders = contenders,
         .n_slices = n_slices,
         .summary = g_string_new("\n"),
         .good = TRUE,
