@@ -85,7 +85,8 @@ read_figures(const char *path, GError **error)
 static gboolean
 is_group(const char *word)
 {
-    static const char *const groups[] = {"ceilings", "stages", "pipelines", "all", NULL};
+    static const char *const groups[] = {"ceilings",  "stages", "pipelines",
+                                         "published", "all",    NULL};
     return g_strv_contains(groups, word);
 }
 

@@ -116,19 +116,17 @@ static const Case stages[] = {
 
 /* Graphs of pipelines/, whose source is replaced by an input, and whose sinks by outputs. */
 static const struct {
-    const char *name;
-    const char *file;
+    const char *name;   /* of the file */
     const char *source; /* the node that is replaced */
     const char *type, *axes, *lengths, *rate;
 } pipelines[] = {
-    {"spectrometer", "spectrometer", "sky", "ci8", "pol", "2", "20 MHz"},
-    {"fx-correlator", "fx-correlator", "sky", "ci8", "station pol", "16, 2", "20 MHz"},
-    {"beamformer", "beamformer", "sky", "ci8", "station pol", "16, 2", "20 MHz"},
-    {"lofar-station", "lofar-station", "station", "ci16", "subband station pol", "366, 1, 2",
-     "195312.5 Hz"},
-    {"lofar-imaging", "lofar-imaging", "sky", "ci8", "station pol", "64, 2", "195312.5 Hz"},
-    {"lofar-1", "lofar-1", "sky", "ci8", "station pol", "64, 2", "195312.5 Hz"},
-    {"lofar-2", "lofar-2", "sky", "ci8", "station pol", "64, 2", "195312.5 Hz"},
+    {"spectrometer", "sky", "ci8", "pol", "2", "20 MHz"},
+    {"fx-correlator", "sky", "ci8", "station pol", "16, 2", "20 MHz"},
+    {"beamformer", "sky", "ci8", "station pol", "16, 2", "20 MHz"},
+    {"lofar-station", "station", "ci16", "subband station pol", "366, 1, 2", "195312.5 Hz"},
+    {"lofar-imaging", "sky", "ci8", "station pol", "64, 2", "195312.5 Hz"},
+    {"lofar-1", "sky", "ci8", "station pol", "64, 2", "195312.5 Hz"},
+    {"lofar-2", "sky", "ci8", "station pol", "64, 2", "195312.5 Hz"},
 };
 
 void
@@ -174,14 +172,23 @@ describe_input(const char *type, const char *axes, const char *lengths, const ch
                            type[0] == 'c' ? "centre_frequency" : "first_frequency", frequencies);
 }
 
+char *
+ct_bench_case_graph(const char *type, const char *axes, const char *lengths, const char *stages,
+                    gboolean on_host)
+{
+    const char *where = on_host ? ", backend: cpu" : "";
+    g_autofree char *input = describe_input(type, axes, lengths, "1 MHz");
+    return g_strdup_printf(
+        "stages:\n  source: { %s%s }\n%s  sink: { stage: output, from: stage%s }\n", input, where,
+        stages, where);
+}
+
 static char *
 describe_stage(const Case *one, const char *lengths)
 {
-    const char *sink = "  sink: { stage: output, from: stage }\n";
-    if (!one->type)
-        return g_strconcat("stages:\n", one->stages, sink, NULL);
-    g_autofree char *input = describe_input(one->type, one->axes, lengths, "1 MHz");
-    return g_strdup_printf("stages:\n  source: { %s }\n%s%s", input, one->stages, sink);
+    return one->type ? ct_bench_case_graph(one->type, one->axes, lengths, one->stages, FALSE)
+                     : g_strconcat("stages:\n", one->stages,
+                                   "  sink: { stage: output, from: stage }\n", NULL);
 }
 
 /* Replaces the entry of node `node`, which ends where the next entry begins. */
@@ -214,25 +221,26 @@ replace_sinks(const char *text)
     return g_regex_replace_literal(sinks, without, -1, 0, "stage: output", 0, NULL);
 }
 
-static char *
-describe_pipeline(guint i)
+char *
+ct_bench_case_pipeline(const char *file, const char *source, const char *type, const char *axes,
+                       const char *lengths, const char *rate)
 {
-    g_autofree char *path = g_strdup_printf("/cornerturn/pipelines/%s.yaml", pipelines[i].file);
+    g_autofree char *path = g_strdup_printf("/cornerturn/pipelines/%s.yaml", file);
     g_autoptr(GBytes) shipped = g_resources_lookup_data(path, 0, NULL);
-    g_autofree char *entry = describe_input(pipelines[i].type, pipelines[i].axes,
-                                            pipelines[i].lengths, pipelines[i].rate);
-    g_autofree char *fed =
-        replace_entry(g_bytes_get_data(shipped, NULL), pipelines[i].source, entry);
+    g_autofree char *entry = describe_input(type, axes, lengths, rate);
+    g_autofree char *fed = replace_entry(g_bytes_get_data(shipped, NULL), source, entry);
     return replace_sinks(fed);
 }
 
-static CtBenchCase *
-add(GPtrArray *cases, const char *group, const char *family, const char *name)
+CtBenchCase *
+ct_bench_case_add(GPtrArray *cases, const char *group, const char *family, const char *name,
+                  char *graph)
 {
     CtBenchCase *one = g_new0(CtBenchCase, 1);
     one->group = g_strdup(group);
     one->family = g_strdup(family);
     one->name = g_strdup(name);
+    one->graph = graph;
     g_ptr_array_add(cases, one);
     return one;
 }
@@ -242,12 +250,17 @@ ct_bench_cases_new(void)
 {
     GPtrArray *cases = g_ptr_array_new_with_free_func((GDestroyNotify)ct_bench_case_free);
     for (guint i = 0; i < G_N_ELEMENTS(stages); i++) {
-        CtBenchCase *one = add(cases, "stages", stages[i].family, stages[i].name);
-        one->graph = describe_stage(&stages[i], stages[i].lengths);
-        if (stages[i].on_device)
-            one->on_device = describe_stage(&stages[i], stages[i].on_device);
+        const Case *from = &stages[i];
+        CtBenchCase *one = ct_bench_case_add(cases, "stages", from->family, from->name,
+                                             describe_stage(from, from->lengths));
+        if (from->on_device)
+            one->on_device = describe_stage(from, from->on_device);
     }
     for (guint i = 0; i < G_N_ELEMENTS(pipelines); i++)
-        add(cases, "pipelines", "pipelines", pipelines[i].name)->graph = describe_pipeline(i);
+        ct_bench_case_add(cases, "pipelines", "pipelines", pipelines[i].name,
+                          ct_bench_case_pipeline(pipelines[i].name, pipelines[i].source,
+                                                 pipelines[i].type, pipelines[i].axes,
+                                                 pipelines[i].lengths, pipelines[i].rate));
+    ct_bench_cases_add_published(cases);
     return cases;
 }

@@ -7,14 +7,15 @@
 #include "model/quantity.h"
 #include "moment.h"
 
-/* A slice is as long as wanted, within this factor. */
+/* A slice is as long as wanted, within this factor, and has so many firings of every node. */
 static const gdouble about = 2;
+enum { LEAST_FIRINGS = 4 };
 /* The length of a slice is found in at most so many steps. */
 enum { N_STEPS = 12 };
-/* A slice ends at the latest after this many times its due. */
-static const gdouble patience = 20;
 /* A firing takes at most so many seconds, by the plan. */
 static const gdouble longest_firing = 10;
+/* A slice may take so many seconds, if firings are long. */
+static const gdouble longest_slice = 2;
 
 struct CtBenchRun {
     CtConfig *config;
@@ -99,6 +100,7 @@ ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers, CtRegistry
         .n_workers = n_workers,
         .backend = on_device ? CT_CUDA : CT_CPU,
         .device = on_device ? place : -1,
+        .default_layouts = one->default_layouts,
     };
     run->config = ct_config_parse(on_device && one->on_device ? one->on_device : one->graph, -1,
                                   one->name, NULL, error);
@@ -107,7 +109,8 @@ ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers, CtRegistry
     run->graph = run->config ? ct_graph_new(run->config, registry, FALSE, error) : NULL;
     if (!run->graph)
         return NULL;
-    free_layouts(run->graph);
+    if (!one->has_layouts)
+        free_layouts(run->graph);
     run->plan = ct_plan_new(run->graph, registry, &run->options, error);
     if (!run->plan || !check_size(run->plan, n_workers, error))
         return NULL;
@@ -132,48 +135,83 @@ ct_bench_run_free(CtBenchRun *run)
     g_free(run);
 }
 
-/* Runs for `stream` seconds of stream. *clock gets the seconds for one of them (0: nothing was
- * run), and *processors the processor seconds for a second. */
+/* A part of a run. */
+typedef struct {
+    gdouble through;    /* seconds of stream that all nodes went through */
+    gdouble taken;      /* seconds */
+    gdouble processors; /* processor seconds */
+    guint64 n_firings;  /* of the node with the fewest */
+} Part;
+
 static gboolean
-run_once(CtBenchRun *run, gdouble stream, gdouble most, gdouble *clock, gdouble *processors,
-         GError **error)
+run_part(CtBenchRun *run, gdouble most, Part *part, GError **error)
 {
     CtDryRunResult result = {.seconds = run->seconds};
     const CtMoment from = ct_moment_of_process();
-    if (!ct_dry_run_run(run->dry_run, stream, most, &result, error))
+    if (!ct_dry_run_run(run->dry_run, run->stream, most, &result, error))
         return FALSE;
     const CtMoment to = ct_moment_of_process();
-    const gdouble own = (gdouble)ct_moments_between(&from, &to, run->options.n_workers);
-    *processors = (gdouble)(to.processor - from.processor) / MAX(own, 1);
-    *clock = result.clock * own / (gdouble)MAX(to.wall - from.wall, 1);
+    const gdouble wall = (gdouble)MAX(to.wall - from.wall, 1);
+    const gdouble own = (gdouble)ct_moments_between(&from, &to, run->options.n_workers) / wall;
+    *part = (Part){
+        .through = result.through,
+        .taken = result.elapsed * own,
+        .processors = (gdouble)(to.processor - from.processor) / wall * result.elapsed,
+        .n_firings = result.n_firings,
+    };
+    return TRUE;
+}
+
+/* Finds the length of a slice; the stream is warm then. */
+static gboolean
+find_length(CtBenchRun *run, gdouble seconds, GError **error)
+{
+    run->stream = seconds / MAX(run->plan->seconds, 1e-9);
+    for (guint i = 0; i < N_STEPS; i++) {
+        Part part;
+        if (!run_part(run, longest_slice, &part, error))
+            return FALSE;
+        const gboolean is_few = part.n_firings < LEAST_FIRINGS;
+        const gboolean is_short = part.taken < seconds / about;
+        const gboolean is_long = part.taken > seconds * about && part.n_firings > 2 * LEAST_FIRINGS;
+        /* The first part may include what happens only once. */
+        if (part.taken >= longest_slice || (i > 0 && !is_few && !is_short && !is_long))
+            break;
+        if (is_short || is_long)
+            run->stream *= CLAMP(seconds / MAX(part.taken, 1e-9), 0.05, 20);
+        else if (is_few)
+            run->stream *= 2;
+    }
     return TRUE;
 }
 
 gboolean
 ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError **error)
 {
-    gdouble clock = 0, processors = 0;
-    gdouble stream = run->stream > 0 ? run->stream : seconds / MAX(run->plan->seconds, 1e-9);
-    for (guint i = 0; i < (run->stream > 0 ? 1 : N_STEPS); i++) {
-        if (!run_once(run, stream, patience * seconds, &clock, &processors, error))
+    Part all = {0};
+    if (run->stream <= 0 && !find_length(run, seconds, error))
+        return FALSE;
+    /* Not every part has a firing of every node. */
+    for (guint i = 0; i < N_STEPS && (i == 0 || all.n_firings == 0); i++) {
+        Part part;
+        if (!run_part(run, longest_slice, &part, error))
             return FALSE;
-        const gdouble taken = clock * stream;
-        if (i > 0 && taken > seconds / about && taken < seconds * about)
-            break;
-        if (run->stream == 0)
-            stream *= CLAMP(seconds / MAX(taken, 1e-9), 0.05, 20);
+        all.through += part.through;
+        all.taken += part.taken;
+        all.processors += part.processors;
+        all.n_firings += part.n_firings;
     }
-    if (clock <= 0) {
-        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "no block has ended in %.3g s",
-                    patience * seconds);
+    if (all.through <= 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "no block has gone through all stages in %.3g s", all.taken);
         return FALSE;
     }
-    run->stream = stream;
+    const gdouble speed = all.through / all.taken;
     *rates = (CtBenchRates){
-        .samples = run->work.samples / clock,
-        .bytes = run->work.bytes / clock,
-        .operations = run->work.operations / clock,
-        .processors = processors,
+        .samples = run->work.samples * speed,
+        .bytes = run->work.bytes * speed,
+        .operations = run->work.operations * speed,
+        .processors = all.processors / all.taken,
     };
     return TRUE;
 }

@@ -63,6 +63,8 @@ ct_bench_row_free(CtBenchRow *row)
     g_free(row->name);
     g_free(row->place);
     g_free(row->variants);
+    g_free(row->published);
+    g_free(row->source);
     g_free(row->skipped);
     g_free(row);
 }
@@ -342,9 +344,15 @@ measure_case(Bench *bench, const CtBenchCase *one, gint place)
         .of_fma = NAN,
         .of_copy = NAN,
         .joules = NAN,
+        .of_station = NAN,
     };
+    const CtBenchFigure *figure = place == CT_HOST ? &one->published_host : &one->published_device;
+    row->published = g_strdup(figure->figure);
+    row->source = g_strdup(figure->source);
     if (!measure_slices(bench, one, place, row, &error))
         row->skipped = g_strdup(error->message);
+    else if (one->n_stations > 0)
+        row->of_station = row->samples / one->n_stations / 2;
     g_ptr_array_add(bench->result->rows, row);
 }
 
@@ -356,7 +364,14 @@ is_chosen(const CtBenchHow *how, const CtBenchCase *one)
     gboolean is_named = !how->names || !how->names[0];
     for (guint i = 0; !is_named && how->names[i]; i++)
         is_named = strstr(one->name, how->names[i]) != NULL;
-    return is_named && (g_str_equal(how->group, "all") || g_str_equal(how->group, one->group));
+    return is_named && (g_str_equal(how->group, one->group) ||
+                        (g_str_equal(how->group, "all") && !g_str_equal(one->group, "published")));
+}
+
+static gboolean
+runs_at(const CtBenchCase *one, gint place)
+{
+    return place != CT_HOST || !one->from_host;
 }
 
 /* Each name must choose a case of the group. */
@@ -372,8 +387,7 @@ check_names(const CtBenchHow *how, const GPtrArray *cases, GError **error)
             any |= is_chosen(&alone, cases->pdata[k]);
         if (any)
             continue;
-        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                    "no case of '%s' has '%s' in its name; the cases are listed without a name",
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "no case of '%s' has '%s' in its name",
                     how->group, how->names[i]);
         return FALSE;
     }
@@ -383,11 +397,13 @@ check_names(const CtBenchHow *how, const GPtrArray *cases, GError **error)
 static gboolean
 check_group(const CtBenchHow *how, GError **error)
 {
-    static const char *const groups[] = {"ceilings", "stages", "pipelines", "all", NULL};
+    static const char *const groups[] = {"ceilings",  "stages", "pipelines",
+                                         "published", "all",    NULL};
     if (g_strv_contains(groups, how->group))
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                "wants a group, one of ceilings, stages, pipelines and all, but is given '%s'",
+                "wants a group, one of ceilings, stages, pipelines, published and all, but is "
+                "given '%s'",
                 how->group);
     return FALSE;
 }
@@ -455,13 +471,14 @@ ct_bench_measure(const CtBenchHow *how, GError **error)
     if (has_ceilings)
         bench.n += MIN(bench.n_workers, 2) + bench.n_devices;
     for (guint i = 0; i < cases->len; i++)
-        bench.n += is_chosen(how, cases->pdata[i]) ? (guint)(last - CT_HOST + 1) : 0;
+        for (gint place = CT_HOST; place <= last; place++)
+            bench.n += is_chosen(how, cases->pdata[i]) && runs_at(cases->pdata[i], place);
     if (has_ceilings && !measure_ceilings(&bench, error))
         return NULL;
     for (guint i = 0; i < cases->len; i++) {
         const CtBenchCase *one = cases->pdata[i];
         for (gint place = CT_HOST; place <= last && is_chosen(how, one); place++)
-            if (begin(&bench, one->name))
+            if (runs_at(one, place) && begin(&bench, one->name))
                 measure_case(&bench, one, place);
     }
     return g_steal_pointer(&bench.result);

@@ -24,6 +24,8 @@ typedef struct {
     gdouble fma, copy;         /* the ceilings beside them, per second */
     gdouble of_fma, of_copy;   /* shares of the ceilings: medians of ratios of the same moment */
     gdouble joules;            /* for an operation */
+    gdouble of_station;        /* samples per second of each station and polarisation */
+    char *published, *source;  /* a figure, and who has published it; NULL: nobody */
     char *skipped;             /* why there are no numbers; NULL: there are */
 } CtBenchRow;
 

@@ -324,6 +324,13 @@ mark_clear(Mark *mark)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Mark, mark_clear)
 
+static gdouble
+rate_of(const CtStream *stream)
+{
+    const gdouble rate = ct_stream_sample_rate(stream);
+    return rate > 0 ? rate : 1.0 / (gdouble)MAX(1, stream->ticks_per_sample);
+}
+
 /* The samples per second of the node that counts steps; *length is the number of its samples, −1:
  * not known. */
 static gdouble
@@ -332,9 +339,8 @@ source_rate(const CtDryRun *dry_run, gint64 *length)
     const CtPlanNode *node = ct_plan_node(dry_run->plan, dry_run->source);
     const CtStream *stream = node->output_bindings[0].stream;
     const gint time = ct_stream_axis(stream, "time");
-    const gdouble rate = ct_stream_sample_rate(stream);
     *length = time < 0 || node->nodes[0].stage == &ct_trial_source ? -1 : stream->axes[time].length;
-    return rate > 0 ? rate : 1.0 / (gdouble)MAX(1, stream->ticks_per_sample);
+    return rate_of(stream);
 }
 
 static void
@@ -382,6 +388,50 @@ seconds_of(const CtPlanNode *node, const CtNodeStats *from, const CtNodeStats *t
                  : (gdouble)(to->samples - from->samples);
     const gdouble core = node->place == CT_HOST ? to->core_seconds - from->core_seconds : 0;
     return samples > 0 ? (to->work_seconds - from->work_seconds + core) * load.rate / samples : 0;
+}
+
+/* The seconds of stream that a node went through between two marks; −1: none flows there. */
+static gdouble
+seconds_through(const CtPlan *plan, const CtPlanNode *node, const CtNodeStats *from,
+                const CtNodeStats *to)
+{
+    for (guint i = 0; i < node->n_inputs; i++)
+        if (ct_plan_flows(plan, node, i) &&
+            ct_stream_axis(node->input_bindings[i].stream, "time") >= 0)
+            return (gdouble)(to->consumed - from->consumed) /
+                   rate_of(node->input_bindings[i].stream);
+    if (node->n_outputs == 0 || ct_stream_axis(node->output_bindings[0].stream, "time") < 0)
+        return -1;
+    return (gdouble)(to->samples - from->samples) / rate_of(node->output_bindings[0].stream);
+}
+
+/* Sets what all nodes have gone through, but ends and those behind sums, which have little to do
+ * and get their samples late. */
+static void
+set_through(const CtDryRun *dry_run, const Mark *from, const Mark *to, CtDryRunResult *result)
+{
+    const CtPlan *plan = dry_run->plan;
+    g_autofree gboolean *is_late = g_new0(gboolean, plan->nodes->len + 1);
+    result->through = -1;
+    result->n_firings = 0;
+    for (guint n = 0; n < plan->nodes->len; n++) {
+        const CtPlanNode *node = ct_plan_node(plan, n);
+        for (guint i = 0; i < node->n_inputs; i++) {
+            if (node->inputs[i] < 0)
+                continue;
+            const guint writer = ((const CtPlanLink *)ct_plan_link(plan, node->inputs[i]))->writer;
+            is_late[n] |=
+                is_late[writer] || ct_plan_node(plan, writer)->footprint.kind == CT_FOOTPRINT_SUM;
+        }
+        const gdouble through = seconds_through(plan, node, &from->stats[n], &to->stats[n]);
+        if (is_late[n] || ct_dry_run_is_end(dry_run, n) || through < 0)
+            continue;
+        const guint64 n_firings = to->stats[n].firings - from->stats[n].firings;
+        const gboolean is_first = result->through < 0;
+        result->through = is_first ? through : MIN(result->through, through);
+        result->n_firings = is_first ? n_firings : MIN(result->n_firings, n_firings);
+    }
+    result->elapsed = (gdouble)(to->clock - from->clock) * 1e-6;
 }
 
 /* A CtPlanTaken. */
@@ -440,6 +490,7 @@ ct_dry_run_run(CtDryRun *dry_run, gdouble stream_seconds, gdouble seconds, CtDry
     const gdouble given =
         (gdouble)(to.stats[dry_run->source].samples - from.stats[dry_run->source].samples);
     result->stream = (gdouble)n / rate;
+    set_through(dry_run, &from, &to, result);
     result->clock = given > 0 ? (gdouble)(to.clock - from.clock) * 1e-6 * rate / given : 0;
     for (guint i = 0; i < plan->nodes->len; i++) {
         const CtPlanNode *node = ct_plan_node(plan, i);

@@ -35,10 +35,14 @@ void ct_dry_run_work(const CtDryRun *dry_run, CtDryRunWork *work);
 
 /* The result of a run. */
 typedef struct {
-    gdouble *seconds; /* [nodes] for a second of stream: of all processors together, or of the
-                         device's queue; 0 of nodes that do nothing along time */
-    gdouble clock;    /* seconds of real time for a second of stream */
-    gdouble stream;   /* seconds of stream that were wanted, limited by the length of the stream */
+    gdouble *seconds;  /* [nodes] for a second of stream: of all processors together, or of the
+                          device's queue; 0 of nodes that do nothing along time */
+    gdouble clock;     /* seconds of real time for a second of stream */
+    gdouble stream;    /* seconds of stream that were wanted, limited by the length of the stream */
+    gdouble through;   /* seconds of stream that all nodes have gone through, up to the first sum of
+                          each path: what the sources gave may wait in rings */
+    guint64 n_firings; /* of the one with the fewest of these nodes */
+    gdouble elapsed;   /* seconds of real time of the measurement */
 } CtDryRunResult;
 
 /* Continues for `stream_seconds` of stream, at most for `seconds` of real time; the first call

@@ -35,6 +35,31 @@ ratio_text(gdouble ratio)
     return isfinite(ratio) ? g_strdup_printf("%.2f", ratio) : g_strdup("");
 }
 
+static gboolean
+knows_joules(const CtBench *bench, const char *group)
+{
+    gboolean knows = FALSE;
+    for (guint i = 0; i < bench->rows->len; i++) {
+        const CtBenchRow *row = bench->rows->pdata[i];
+        knows |= g_str_equal(row->group, group) && isfinite(row->joules);
+    }
+    return knows;
+}
+
+static char *
+joules_text(gdouble joules)
+{
+    return isfinite(joules) ? g_strdup_printf("%.3g", 1e9 * joules) : g_strdup("not measured");
+}
+
+static char *
+published_text(const CtBenchRow *row)
+{
+    return row->published
+               ? g_strdup_printf("%s: %s", row->source ? row->source : "", row->published)
+               : g_strdup("");
+}
+
 /* ---- the other machine ---- */
 
 static const CtBenchCeiling *
@@ -74,26 +99,28 @@ append_machine(GString *text, const char *title, const CtBench *bench)
     g_string_append_printf(text, "%s\n", bench->is_partial ? "; ended early" : "");
 }
 
-/* A column, and whether it is only there beside another machine. */
+/* When a column is there. */
+typedef enum { ALWAYS, BESIDE, PUBLISHED, ENERGY } When;
+
 typedef struct {
     CtColumn column;
-    gboolean is_beside;
+    When when;
 } Column;
 
-/* Prints rows of `n` cells, allocated, without the columns that are not wanted. */
+/* Prints rows of `n` cells. `shows` says which columns, by When. */
 static void
-append_table(GString *text, const Column *columns, guint n, GPtrArray *rows, gboolean is_beside)
+append_table(GString *text, const Column *columns, guint n, GPtrArray *rows, const gboolean *shows)
 {
     g_autofree CtColumn *shown = g_new(CtColumn, n);
     g_autoptr(GPtrArray) chosen = ct_table_rows_new();
     guint n_shown = 0;
     for (guint c = 0; c < n; c++)
-        if (is_beside || !columns[c].is_beside)
+        if (shows[columns[c].when])
             shown[n_shown++] = columns[c].column;
     for (guint r = 0; r < rows->len; r++) {
         char **cells = rows->pdata[r], **row = g_new0(char *, n_shown + 1);
         for (guint c = 0, to = 0; c < n; c++)
-            if (is_beside || !columns[c].is_beside)
+            if (shows[columns[c].when])
                 row[to++] = g_strdup(cells[c]);
         g_ptr_array_add(chosen, row);
     }
@@ -112,10 +139,11 @@ static void
 append_ceilings(GString *text, const CtBench *bench, const CtBench *other)
 {
     static const Column columns[] = {
-        {{"ceilings", FALSE}},   {{"place", FALSE}}, {{"workers", TRUE}},
-        {{"per second", TRUE}},  {{"", FALSE}},      {{"other", TRUE}, TRUE},
-        {{"ratio", TRUE}, TRUE},
+        {{"ceilings", FALSE}},     {{"place", FALSE}}, {{"workers", TRUE}},
+        {{"per second", TRUE}},    {{"", FALSE}},      {{"other", TRUE}, BESIDE},
+        {{"ratio", TRUE}, BESIDE},
     };
+    const gboolean shows[] = {TRUE, other != NULL, FALSE, FALSE};
     g_autoptr(GPtrArray) rows = ct_table_rows_new();
     for (guint i = 0; i < bench->ceilings->len; i++) {
         const CtBenchCeiling *ceiling = bench->ceilings->pdata[i];
@@ -136,18 +164,31 @@ append_ceilings(GString *text, const CtBench *bench, const CtBench *other)
     if (rows->len == 0)
         return;
     g_string_append_c(text, '\n');
-    append_table(text, columns, G_N_ELEMENTS(columns), rows, other != NULL);
+    append_table(text, columns, G_N_ELEMENTS(columns), rows, shows);
 }
 
 static void
 append_cases(GString *text, const CtBench *bench, const CtBench *other, const char *group)
 {
     const Column columns[] = {
-        {{group, FALSE}},        {{"place", FALSE}},      {{"samples/s", TRUE}},
-        {{"other", TRUE}, TRUE}, {{"ratio", TRUE}, TRUE}, {{"operations/s", TRUE}},
-        {{"of FMA", TRUE}},      {{"other", TRUE}, TRUE}, {{"bytes/s", TRUE}},
-        {{"of copies", TRUE}},   {{"other", TRUE}, TRUE}, {{"variants", FALSE}},
+        {{group, FALSE}},
+        {{"place", FALSE}},
+        {{"samples/s", TRUE}},
+        {{"other", TRUE}, BESIDE},
+        {{"ratio", TRUE}, BESIDE},
+        {{"operations/s", TRUE}},
+        {{"of FMA", TRUE}},
+        {{"other", TRUE}, BESIDE},
+        {{"bytes/s", TRUE}},
+        {{"of copies", TRUE}},
+        {{"other", TRUE}, BESIDE},
+        {{"nJ/operation", TRUE}, ENERGY},
+        {{"MHz of a station", TRUE}, PUBLISHED},
+        {{"published", FALSE}, PUBLISHED},
+        {{"variants", FALSE}},
     };
+    const gboolean shows[] = {TRUE, other != NULL, g_str_equal(group, "published"),
+                              knows_joules(bench, group)};
     static const CtBenchRow none = {.samples = NAN, .of_fma = NAN, .of_copy = NAN};
     g_autoptr(GPtrArray) rows = ct_table_rows_new();
     for (guint i = 0; i < bench->rows->len; i++) {
@@ -167,6 +208,10 @@ append_cases(GString *text, const CtBench *bench, const CtBench *other, const ch
             rate_text(row->bytes),
             share_text(row->of_copy),
             share_text(beside->of_copy),
+            joules_text(row->joules),
+            isfinite(row->of_station) ? g_strdup_printf("%.2f", 1e-6 * row->of_station)
+                                      : g_strdup(""),
+            published_text(row),
             row->skipped ? g_strconcat("skipped: ", row->skipped, NULL) : g_strdup(row->variants),
         };
         add_cells(rows, cells, G_N_ELEMENTS(cells));
@@ -174,7 +219,7 @@ append_cases(GString *text, const CtBench *bench, const CtBench *other, const ch
     if (rows->len == 0)
         return;
     g_string_append_c(text, '\n');
-    append_table(text, columns, G_N_ELEMENTS(columns), rows, other != NULL);
+    append_table(text, columns, G_N_ELEMENTS(columns), rows, shows);
 }
 
 /* ---- which machine is faster ---- */
@@ -291,11 +336,13 @@ append_comparison(GString *text, const CtBench *bench, const CtBench *other)
 char *
 ct_bench_to_text(const CtBench *bench, const CtBench *other)
 {
-    static const char *const groups[] = {"stages", "pipelines"};
+    static const char *const groups[] = {"stages", "pipelines", "published"};
     GString *text = g_string_new(NULL);
     append_machine(text, "machine", bench);
     if (other)
         append_machine(text, "other", other);
+    if (bench->energy)
+        g_string_append_printf(text, "energy: not measured: %s\n", bench->energy);
     append_ceilings(text, bench, other);
     for (guint i = 0; i < G_N_ELEMENTS(groups); i++)
         append_cases(text, bench, other, groups[i]);

@@ -53,6 +53,9 @@ static const Field of_row[] = {
     {"share_of_multiply_adds", REAL, offsetof(CtBenchRow, of_fma)},
     {"share_of_copies", REAL, offsetof(CtBenchRow, of_copy)},
     {"joules_per_operation", REAL, offsetof(CtBenchRow, joules)},
+    {"samples_per_second_of_station", REAL, offsetof(CtBenchRow, of_station)},
+    FIELD(CtBenchRow, published, TEXT),
+    FIELD(CtBenchRow, source, TEXT),
     FIELD(CtBenchRow, skipped, TEXT),
 };
 

@@ -12,7 +12,8 @@ typedef struct CtBench CtBench;
 
 /* What to measure. */
 typedef struct {
-    const char *group;        /* "ceilings", "stages", "pipelines", or "all" of them */
+    const char *group; /* "ceilings", "stages", "pipelines", "all" of them, or "published": what the
+                          field has published, at its sizes */
     const char *const *names; /* only cases with one of these in their names, NULL-terminated;
                                  NULL: all */
     guint n_workers;          /* 0: the number in CORNERTURN_WORKERS, or one for each processor */
