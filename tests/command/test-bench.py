@@ -16,6 +16,8 @@ import tap
 
 COMMAND = os.environ["CORNERTURN"]
 IS_EMULATED = "emulator" in os.environ.get("CORNERTURN_CUDA", "")
+if not IS_EMULATED:
+    os.environ["CORNERTURN_CUDA"] = "off"
 CASE_KEYS = ["group", "family", "name", "place", "workers", "variants", "samples_per_second",
              "operations_per_second", "bytes_per_second", "multiply_adds_per_second",
              "copied_bytes_per_second", "share_of_multiply_adds", "share_of_copies",

@@ -58,7 +58,7 @@ test_refused(void)
     refuse(&program, "c", program.memory, program.bytes, "has no node 'c'");
     refuse(&program, "a", program.memory, program.bytes - 1, "node 'a' wants");
     refuse(&program, "a", program.memory + 32, program.bytes, "at a multiple of 64");
-    refuse(&program, "fed", program.memory, program.bytes + 64,
+    refuse(&program, "fed", program.memory, 4 * program.bytes,
            "reads what the program feeds, which lies in memory of its own");
     g_assert_true(ct_pipeline_offer(program.pipeline, "a", program.memory, program.bytes, &error));
     g_assert_no_error(error);

@@ -187,11 +187,11 @@ class Skew(graphs.GraphTest):
         self.assertEqual(done.returncode, 1)
         # The number of samples that it has taken, and where the ring began again, are random.
         self.assertRegex(done.stderr, r"^graph.yaml:\d+:\d+: node 'stuck': the graph stands still: "
-                         "'sky' waits for room for 64 samples beside the 192 that 'stuck', 'both' "
+                         "'sky' waits for room for 32 samples beside the 96 that 'stuck', 'both' "
                          "must take first; "
-                         r"'stuck' has (128|192) samples of 'sky' and does nothing, though it has all that "
+                         r"'stuck' has (64|96) samples of 'sky' and does nothing, though it has all that "
                          "it needs; "
-                         r"'both' has (128|192) samples of 'sky', none of 'stuck' and waits for 1 sample "
+                         r"'both' has (64|96) samples of 'sky', none of 'stuck' and waits for 1 sample "
                          "of 'stuck'; "
                          "'out' has none of 'both' and waits for 1 sample of 'both'\n$")
 

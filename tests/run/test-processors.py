@@ -160,7 +160,7 @@ class OneNode(ProcessorsTest):
 
     @staticmethod
     def threads(process):
-        """Maps the numbers of threads to their names and processors."""
+        """Maps the numbers of threads to their names and processors, without those of the driver."""
         found = {}
         for folder in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
             try:
@@ -171,7 +171,9 @@ class OneNode(ProcessorsTest):
             for part in re.search(r"^Cpus_allowed_list:\s*(\S+)", text, re.M)[1].split(","):
                 first, _, last = part.partition("-")
                 allowed |= set(range(int(first), int(last or first) + 1))
-            found[int(folder.name)] = re.search(r"^Name:\s*(\S+)", text, re.M)[1], allowed
+            name = re.search(r"^Name:\s*(\S+)", text, re.M)[1]
+            if not name.startswith("cuda"):
+                found[int(folder.name)] = name, allowed
         return found
 
     def test_errors(self):
