@@ -185,7 +185,7 @@ typedef struct {
     gboolean contiguous; /* a spectrum's inputs are contiguous */
     gboolean fills;      /* inputs fill their blocks */
     gsize spectrum_bytes;
-    guint8 *gathered; /* a line of the input's type */
+    guint8 *gathered; /* a line of the input's type, from which another is made */
 } Reader;
 
 /* Spectra to prefetch ahead of the one that is packed: the processor does not predict their
@@ -205,12 +205,13 @@ read_spectrum(const Reader *reader, const guint8 *spectrum, void *line)
 {
     const CorrelateShape *shape = reader->shape;
     if (!reader->contiguous) {
-        gather(shape, spectrum, reader->station_stride, reader->pol_stride, reader->gathered);
-        spectrum = reader->gathered;
+        guint8 *to = reader->choice->read ? reader->gathered : line;
+        gather(shape, spectrum, reader->station_stride, reader->pol_stride, to);
+        spectrum = to;
     }
     if (reader->choice->read)
         reader->choice->read(spectrum, shape->n_inputs, line);
-    else if (reader->fills)
+    else if (spectrum == line || reader->fills)
         return spectrum;
     else
         memcpy(line, spectrum, shape->n_inputs * reader->arithmetic->input_bytes);
