@@ -171,6 +171,15 @@ count(const Subject *subject, char kind)
     return n;
 }
 
+/* A fault is the reason to tell, whatever came before; and that the variant does not fit, rather
+ * than that `infer` refuses some cases of any variant. */
+static gboolean
+tells_more(CtCaseState state, CtCaseState than)
+{
+    return state == CT_CASE_FAULTY ? than != CT_CASE_FAULTY
+                                   : state == CT_CASE_UNFIT && than == CT_CASE_REFUSED;
+}
+
 /* Notes a case that cannot be run. It is a failure if that is a fault of the plugin. */
 static void
 leave_out(Test *test, Subject *subject, const Draw *drawn, const char *label, const char *line)
@@ -183,8 +192,7 @@ leave_out(Test *test, Subject *subject, const Draw *drawn, const char *label, co
     }
     if (drawn->state == CT_CASE_REFUSED && !test->refusal)
         test->refusal = g_strdup(drawn->reason);
-    /* A fault is the reason to tell, whatever came before. */
-    if (!subject->refusal || (drawn->state == CT_CASE_FAULTY && subject->why != CT_CASE_FAULTY)) {
+    if (!subject->refusal || tells_more(drawn->state, subject->why)) {
         g_free(subject->refusal);
         subject->refusal = g_strdup(drawn->reason);
         subject->why = drawn->state;
