@@ -18,6 +18,8 @@
  * are measured between them. */
 enum { N_SLICES = 5 };
 static const gdouble longest_slice = 0.2;
+/* The slices of a case tell of energy if they take so long together. */
+static const gdouble least_energy_seconds = 0.9;
 /* A case with slow slices ends after so many times its seconds. */
 static const gdouble patience = 5;
 /* Measurements of a ceiling by itself. */
@@ -258,10 +260,16 @@ joules_so_far(Bench *bench, gint place)
     return energy.missing ? NAN : energy.joules;
 }
 
-enum { SAMPLES, OPERATIONS, BYTES, FMA, COPY, OF_FMA, OF_COPY, JOULES, N_SERIES };
+enum { SAMPLES, OPERATIONS, BYTES, FMA, COPY, OF_FMA, OF_COPY, N_SERIES };
+
+/* What all slices of a case have taken. */
+typedef struct {
+    gdouble seconds, joules, operations;
+} Used;
 
 static gboolean
-measure_slice(Bench *bench, CtBenchRun *run, gint place, gdouble values[N_SERIES], GError **error)
+measure_slice(Bench *bench, CtBenchRun *run, gint place, gdouble values[N_SERIES], Used *used,
+              GError **error)
 {
     gdouble before[2], after[2];
     CtBenchRates rates;
@@ -272,7 +280,9 @@ measure_slice(Bench *bench, CtBenchRun *run, gint place, gdouble values[N_SERIES
     if (!ct_bench_run_slice(run, bench->slice, &rates, error))
         return FALSE;
     const gdouble seconds = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
-    const gdouble watts = (joules_so_far(bench, place) - joules) / seconds;
+    used->seconds += seconds;
+    used->joules += joules_so_far(bench, place) - joules;
+    used->operations += rates.operations * seconds;
     if (!measure_beside(bench, place, after, error))
         return FALSE;
     values[SAMPLES] = rates.samples;
@@ -282,8 +292,21 @@ measure_slice(Bench *bench, CtBenchRun *run, gint place, gdouble values[N_SERIES
     values[COPY] = (before[1] + after[1]) / 2;
     values[OF_FMA] = rates.operations / values[FMA];
     values[OF_COPY] = rates.bytes / values[COPY];
-    values[JOULES] = rates.operations > 0 ? watts / rates.operations : NAN;
     return TRUE;
+}
+
+/* The joules for an operation; NaN: not known. */
+static gdouble
+joules_of(Bench *bench, const Used *used)
+{
+    if (isnan(used->joules) || !(used->operations > 0))
+        return NAN;
+    if (used->seconds >= least_energy_seconds)
+        return used->joules / used->operations;
+    if (!bench->result->energy)
+        bench->result->energy = g_strdup("counters move a few times a second; --seconds 1 and more "
+                                         "measures long enough");
+    return NAN;
 }
 
 static gboolean
@@ -297,6 +320,7 @@ measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row
     if (!run || !ct_bench_run_slice(run, bench->slice, &first, error))
         return FALSE;
     GArray *series[N_SERIES];
+    Used used = {0};
     for (guint i = 0; i < N_SERIES; i++)
         series[i] = g_array_new(FALSE, FALSE, sizeof(gdouble));
     gboolean good = TRUE;
@@ -305,7 +329,7 @@ measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row
     for (guint k = 0; k < bench->n_slices && good; k++) {
         if (k > 0 && (is_over(bench) || g_get_monotonic_time() - from > most))
             break;
-        good = measure_slice(bench, run, place, values, error);
+        good = measure_slice(bench, run, place, values, &used, error);
         for (guint i = 0; i < N_SERIES && good; i++)
             append(series[i], values[i]);
     }
@@ -313,15 +337,17 @@ measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row
         [SAMPLES] = &row->samples, [OPERATIONS] = &row->operations,
         [BYTES] = &row->bytes,     [FMA] = &row->fma,
         [COPY] = &row->copy,       [OF_FMA] = &row->of_fma,
-        [OF_COPY] = &row->of_copy, [JOULES] = &row->joules,
+        [OF_COPY] = &row->of_copy,
     };
     for (guint i = 0; i < N_SERIES; i++) {
         if (good)
             *to[i] = ct_tune_median(series[i]);
         g_array_unref(series[i]);
     }
-    if (good)
+    if (good) {
+        row->joules = joules_of(bench, &used);
         row->variants = ct_bench_run_variants(run);
+    }
     return good;
 }
 
