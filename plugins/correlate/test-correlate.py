@@ -281,15 +281,16 @@ class Bytes(Checked):
         of a matrix's and of a pass's; polarisations that are contiguous and those that are not."""
         sizes = [(2, stations, pols) for stations in range(1, 21) for pols in (0, 1, 2)]
         lengths = [1, 2, 3, 31, 32, 33, 63, 65, 127, 128, 129, 255, 257, 300, 511, 513]
-        orders = [["time", "channel", "station", "pol"], ["channel", "time", "station", "pol"]]
+        orders = [["time", "channel", "station", "pol"], ["channel", "time", "station", "pol"],
+                  ["pol", "channel", "time", "station"]]
         outputs = ["cf32", "cf64", "ci64"]
         for v, variant in enumerate(self.variants()):
-            for k, shape in enumerate(pipeline.some(sizes + [(1, 33, 2), (1, 37, 2), (1, 9, 3)])):
+            for k, shape in enumerate(pipeline.some(sizes + [(1, 33, 2), (1, 37, 2), (1, 9, 3), (1, 16, 2)])):
                 n, kind = lengths[k % len(lengths)], ["ci8", "ci4"][(k // 3 + v) % 2]
                 with self.subTest(variant=variant, kind=kind, shape=shape, n=n):
                     self.check(kind, n, shape, int(rng.integers(1, 2 * n + 1)),
                                f"{variant}:few={[0, 8][k % 3 == 2]}", outputs[k % 3],
-                               axes=orders[k % 2], cuts=[n] if k % 2 else [1, 40, 7],
+                               axes=orders[k % (3 if shape[2] else 2)], cuts=[n] if k % 2 else [1, 40, 7],
                                workers=1 + k % 2)
 
     def test_tunings(self):
