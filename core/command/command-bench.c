@@ -127,7 +127,7 @@ run(int argc, char **argv, GError **error)
     g_auto(Given) given = {.workers = -1};
     const GOptionEntry entries[] = {
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &given.seconds,
-         "Measure each case for about so many seconds (default: 0.6)", "S"},
+         "Measure each case for about so many seconds (default: 0.6)", "SECONDS"},
         {"quick", 0, 0, G_OPTION_ARG_NONE, &given.quick, "Measure each case for 0.15 s", NULL},
         {"workers", 0, 0, G_OPTION_ARG_INT, &given.workers,
          "Use so many threads (default: CORNERTURN_WORKERS, or one for each processor)", "N"},

@@ -180,6 +180,7 @@ class Maker:
             "CASE": ["cpu-avx2/0/0", "cpu-baseline/0/7", "reference/0/1", "cuda/0/0", "cpu/9/0"],
             "P": ["0", "0.01", "1", "1.5"],
             "FACTOR": ["1", "1000", "0", "1e9"],
+            "LIST": ["0", "0-1", "1,0", "0-", "70000", "", "0,,1"],
             "STAGE": ["lofar.source", "vdif.source", "packet.source", "spead.source", "fir"],
             "udp://ADDRESS:PORT": ["udp://127.0.0.1:9", "udp://[::1]:9", "udp://127.0.0.1", "udp://a:9"],
             "AXIS=LENGTH": ["time=100", "station=3", "pol=2", "phase=16", "beam=0", "tap=1048577"],
@@ -341,7 +342,7 @@ class FuzzCommand(unittest.TestCase):
         self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORM", "FORMAT", "NAME", "NODE", "FILE",
                                      "NODE.PARAMETER=VALUE", "[NODE=]NAME",
                                      "NODE=NAME[:TUNABLE=VALUE,…]", "TYPE", "SECONDS", "NUMBER",
-                                     "CASE", "AXIS=LENGTH", "PARAM=VALUE", "P", "FACTOR", "STAGE",
+                                     "CASE", "AXIS=LENGTH", "PARAM=VALUE", "P", "FACTOR", "STAGE", "LIST",
                                      "udp://ADDRESS:PORT", "[NODE.]PARAMETER=VALUE"})
         self.assertIn("--set", dict(self.maker.commands["plan"]))
         self.assertIn("fir", self.maker.stages)
