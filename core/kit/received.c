@@ -14,8 +14,8 @@ enum {
     LEAP_PACKETS = 16,
     /* So many packets to an address that are of no later time say nothing of where it is. */
     STILL_PACKETS = 1000,
-    /* One of so many parts of the window is worth a load, and so is a batch of packets: what is
-     * read while it is in the cache costs half of the time. */
+    /* One of so many parts of the window is worth a load, and so is a batch of packets, which is
+     * copied faster while it is in the cache. */
     PARTS = 4
 };
 

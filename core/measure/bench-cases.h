@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-/* What was published of a case, on machines of one kind. */
+/* A published figure of a case, on one kind of place. */
 typedef struct {
     const char *figure; /* "16 of 85 GFLOP/s (18.8%), quad-core x86" */
     const char *source; /* "van der Veldt 2011" */

@@ -76,10 +76,9 @@ check_size(const CtPlan *plan, guint n_workers, GError **error)
     const gdouble seconds = predict_firing(plan);
     if (machine.memory_bytes > 0 && plan->bytes > machine.memory_bytes / 2) {
         g_autofree char *wanted = ct_format_bytes(plan->bytes);
-        g_autofree char *there = ct_format_bytes(machine.memory_bytes);
+        g_autofree char *there = ct_format_bytes(machine.memory_bytes / 2);
         g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
-                    "wants %s of buffers, but half of the machine's memory is %s / 2", wanted,
-                    there);
+                    "wants %s of buffers, but half of the machine's memory is %s", wanted, there);
         return FALSE;
     }
     if (seconds > longest_firing) {

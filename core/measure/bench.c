@@ -262,7 +262,7 @@ joules_so_far(Bench *bench, gint place)
 
 enum { SAMPLES, OPERATIONS, BYTES, FMA, COPY, OF_FMA, OF_COPY, N_SERIES };
 
-/* What all slices of a case have taken. */
+/* Sums over all slices of a case. */
 typedef struct {
     gdouble seconds, joules, operations;
 } Used;

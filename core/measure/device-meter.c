@@ -14,7 +14,7 @@
 #define FMA_ROUNDS                    4096
 /* This must agree with fma.cu. */
 #define FMA_OPERATIONS_OF_ROUND (2.0 * 8)
-/* Of each measurement, unless the device is slow. */
+/* The number of repeats of a measurement, unless the device is slow. */
 #define N_TIMES 5
 /* The seconds that a copy, or the multiply-adds, should take; and all N_TIMES at most. */
 static const gdouble seconds_each = 1e-3, most_seconds = 0.1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What topology.c asks topology-hwloc.c, or topology-missing.c in a build without hwloc. */
+/* Functions that topology.c calls: of topology-hwloc.c or, in a build without hwloc, of
+ * topology-missing.c. */
 #pragma once
 
 #include "topology.h"

@@ -138,7 +138,7 @@ ct_bench_describe(const CtBench *bench, const CtBench *other, const char *format
 
 /* ---- reading ---- */
 
-/* Where an object lies, for messages. */
+/* The place of an object in the document, for messages. */
 typedef struct {
     const char *name;
     const char *key; /* of the list; NULL: the document itself */
@@ -233,7 +233,7 @@ read_devices(JsonObject *object, GPtrArray *to, const Where *document, GError **
     return list != NULL;
 }
 
-/* What a table and a comparison rely on. */
+/* Checks the values on which tables and comparisons rely. */
 static gboolean
 check(const CtBench *bench, const Where *document, GError **error)
 {

@@ -69,7 +69,7 @@ tile_bytes(const Bytes *shape)
     return GROUP * shape->n_pols * 2 * CT_VECTOR_BYTES;
 }
 
-/* What is added to voltages. Of ci4, more than need be. */
+/* The number that is added to voltages, so that they are not negative. For ci4, 8 would do. */
 static guint32
 half_range(const Bytes *shape)
 {

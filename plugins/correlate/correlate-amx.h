@@ -31,8 +31,8 @@ pack_bytes(const void *first, const void *second, gsize n_blocks, guint8 *panels
         *(Words *)(to + block * panel_bytes) = zip(first, second, block);
 }
 
-/* Which elements of two vectors stand side by side if the blocks of `n` elements that have an odd
- * number in one change places with those that have an even number in the other. */
+/* Orders of the elements of two vectors: the blocks of `n` elements with odd numbers in one have
+ * changed places with those with even numbers in the other. */
 #define SWAP_1_LOW  0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
 #define SWAP_1_HIGH 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
 #define SWAP_2_LOW  0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the sums of a pair are in the tiles, and what correlate-kernels.c has to know of an
- * arithmetic. */
+/* The places of the sums of a pair in the tiles, and the functions and sizes of an arithmetic,
+ * which correlate-kernels.c uses. */
 #pragma once
 
 #include "correlate-kernels.h"
@@ -112,8 +112,8 @@ typedef struct {
     /* Packs a step, padded with zeros to whole blocks, into the panels. */
     void (*pack)(const void *first, const void *second, gsize n_blocks, guint8 *panels,
                  gsize panel_bytes, gsize step);
-    /* What is made of a panel when CORRELATE_GROUP steps, or the last n, are packed; NULL:
-     * nothing. */
+    /* Completes a panel when CORRELATE_GROUP steps, or the last n, are packed; NULL: it is
+     * complete. */
     void (*finish)(void *panel, gsize first_step, gsize n);
     Square squares[3][CORRELATE_WIDEST];
     /* NULL: `squares` sum the full diagonal, too. */

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 /* The figures of a machine. */
 typedef struct CtBench CtBench;
 
-/* What to measure. */
+/* The cases to measure, and for how long. */
 typedef struct {
     const char *group; /* "ceilings", "stages", "pipelines", "all" of them, or "published": what the
                           field has published, at its sizes */

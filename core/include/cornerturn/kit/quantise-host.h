@@ -95,7 +95,7 @@ ct_quantise_vectors(const float *x, void *y, size_t n, float scale, int most, co
     const __m256 middle = _mm256_set1_ps(0x1.8p23f), factor = _mm256_set1_ps(scale);
     const __m256 least = _mm256_set1_ps(0x1.8p23f - (float)most);
     const __m256 largest = _mm256_set1_ps(0x1.8p23f + (float)most);
-    /* Of equal numbers, the comparison gives −1. */
+    /* The comparison gives −1 where the numbers are equal. */
     __m256i unclipped = _mm256_setzero_si256();
     for (size_t i = 0; i < n; i += 32) {
         __m256i levels[4];
