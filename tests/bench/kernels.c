@@ -3,44 +3,26 @@
  * which its nodes take in it, and against what they take if each is called by itself in a loop, on
  * blocks that stay in the cache. */
 #include "choices.h"
+#include "measure/bench-cases.h"
 #include "measure/dry-run.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 /* The least share of the processor time that the nodes take. */
 static const gdouble least_share = 0.95;
+static const char head[] = "stages:\n";
 /* More than a measurement takes: its seconds limit it. */
 static const gdouble stream_seconds = 100;
 
-/* The graphs of pipelines/, fed with blocks. */
+/* Graphs of pipelines/, with an input in place of node `sky`. */
 static const struct {
-    const char *name;
-    const char *stages;
+    const char *name, *axes, *lengths, *rate;
 } pipelines[] = {
-    {"spectrometer",
-     "  sky: { stage: input, layout: \"ci8[time pol]\", shape: [-1, 2], sample_rate: 20 MHz }\n"
-     "  filter: { stage: fir, from: sky, n_channels: 1024, n_taps: 8 }\n"
-     "  spectra: { stage: fft, from: filter, shift: true }\n"
-     "  power: { stage: power, from: spectra, stokes: IQUV }\n"
-     "  average: { stage: integrate, from: power, length: 256, average: true }\n"
-     "  out: { stage: output, from: average }\n"},
-    {"fx-correlator",
-     "  sky: { stage: input, layout: \"ci8[time station pol]\", shape: [-1, 16, 2], "
-     "sample_rate: 20 MHz }\n"
-     "  filter: { stage: fir, from: sky, n_channels: 256, n_taps: 16 }\n"
-     "  spectra: { stage: fft, from: filter }\n"
-     "  visibilities: { stage: correlate, from: spectra, integration: 1024 }\n"
-     "  out: { stage: output, from: visibilities }\n"},
-    {"lofar-imaging",
-     "  sky: { stage: input, layout: \"ci8[time station pol]\", shape: [-1, 64, 2], "
-     "sample_rate: 195312.5 Hz, centre_frequency: 150 MHz }\n"
-     "  filter: { stage: fir, from: sky, n_channels: 256, n_taps: 16 }\n"
-     "  spectra: { stage: fft, from: filter }\n"
-     "  fringes: { stage: delay, from: spectra, spiral: 1.5 km, direction: [[0.2, 0.1]] }\n"
-     "  bandpass: { stage: gains, from: fringes, gain: 1 }\n"
-     "  visibilities: { stage: correlate, from: bandpass, integration: 768 }\n"
-     "  out: { stage: output, from: visibilities }\n"},
+    {"spectrometer", "pol", "2", "20 MHz"},
+    {"fx-correlator", "station pol", "16, 2", "20 MHz"},
+    {"lofar-imaging", "station pol", "64, 2", "195312.5 Hz"},
 };
 
 typedef struct {
@@ -98,7 +80,7 @@ measure_whole(Pipeline *pipeline, const Choices *choices, GError **error)
         return FALSE;
     const gdouble busy =
         (processor_seconds() - processor) / (1e-6 * (gdouble)(g_get_monotonic_time() - clock));
-    const gdouble whole = result.clock * busy;
+    const gdouble whole = result.elapsed * busy / result.through;
     gdouble within = 0;
     for (guint i = 0; i < ct_dry_run_plan(pipeline->run)->nodes->len; i++)
         within += pipeline->seconds[i];
@@ -179,7 +161,10 @@ kernels_measure(Choices *choices)
             .within = g_array_new(FALSE, FALSE, sizeof(gdouble)),
             .alone = g_array_new(FALSE, FALSE, sizeof(gdouble)),
         };
-        if (measure_rounds(&pipeline, choices, pipelines[i].stages, &error)) {
+        g_autofree char *graph =
+            ct_bench_case_pipeline(pipelines[i].name, "sky", "ci8", pipelines[i].axes,
+                                   pipelines[i].lengths, pipelines[i].rate);
+        if (measure_rounds(&pipeline, choices, strstr(graph, head) + strlen(head), &error)) {
             good &= print(&pipeline, pipelines[i].name) || choices->brief;
         } else {
             printf("%-14s %s\n", pipelines[i].name, error->message);
