@@ -433,16 +433,10 @@ static gboolean
 fits(const CtNode *nodes, char **reason)
 {
     const CtStream *voltages = &nodes[0].inputs[0];
-    const gint64 n_stations = ct_stream_length(voltages, "station");
     const gint64 most = readers[voltages->type].most_stations;
-    if (ct_params_choice(nodes[0].params, "weights_as") != BEAMFORM_CI8)
-        *reason = g_strdup("it wants `weights_as: ci8`");
-    else if (n_stations > most)
-        *reason = g_strdup_printf("it wants at most %" G_GINT64_FORMAT
-                                  " stations, but is given %" G_GINT64_FORMAT,
-                                  most, n_stations);
-    else
-        return TRUE;
+    if (ct_params_choice(nodes[0].params, "weights_as") == BEAMFORM_CI8)
+        return ct_beamform_holds(nodes, most, reason);
+    *reason = g_strdup("it wants `weights_as: ci8`");
     return FALSE;
 }
 

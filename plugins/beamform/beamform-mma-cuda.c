@@ -447,14 +447,9 @@ static gboolean
 fits(const CtNode *nodes, char **reason)
 {
     const guint as = ct_params_choice(nodes[0].params, "weights_as");
-    const gint64 n_stations = ct_stream_length(&nodes[0].inputs[0], "station");
-    if (as == BEAMFORM_GIVEN)
-        *reason = g_strdup("it wants quantised weights, but `weights_as` is given");
-    else if (as == BEAMFORM_CI8 && n_stations > MOST_STATIONS)
-        *reason = g_strdup_printf("it wants at most %d stations, but is given %" G_GINT64_FORMAT,
-                                  MOST_STATIONS, n_stations);
-    else
-        return TRUE;
+    if (as != BEAMFORM_GIVEN)
+        return as != BEAMFORM_CI8 || ct_beamform_holds(nodes, MOST_STATIONS, reason);
+    *reason = g_strdup("it wants quantised weights, but `weights_as` is given");
     return FALSE;
 }
 

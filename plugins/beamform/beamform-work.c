@@ -144,6 +144,17 @@ pack(Beamform *self, const CtBlock *weights)
 }
 
 gboolean
+ct_beamform_holds(const CtNode *nodes, gint64 most, char **reason)
+{
+    const gint64 n_stations = ct_stream_length(&nodes[0].inputs[0], "station");
+    if (n_stations > most)
+        *reason = g_strdup_printf("it wants at most %" G_GINT64_FORMAT
+                                  " stations, but is given %" G_GINT64_FORMAT,
+                                  most, n_stations);
+    return n_stations <= most;
+}
+
+gboolean
 ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error)
 {
     const gsize n = (gsize)self->n_sets * (gsize)(self->weights_have_pol ? self->n_pols : 1);

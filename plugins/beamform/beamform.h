@@ -68,6 +68,10 @@ CtNpyArray *ct_beamform_load(const CtNode *node, CtLayout *layout, GError **erro
 void ct_beamform_quantise(const Beamform *self, const guint8 *weights, gint64 beam_stride,
                           gint64 station_stride, float *to);
 
+/* Whether sums of integers hold the products of the node's stations, `most` at most; else *reason,
+ * allocated, says so. */
+gboolean ct_beamform_holds(const CtNode *nodes, gint64 most, char **reason);
+
 /* The functions of a variant: its `prepare` calls `new`, sets `method`, and calls `allocate`. */
 Beamform *ct_beamform_new(const CtPrepare *prepare, GError **error);
 gboolean ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error);
