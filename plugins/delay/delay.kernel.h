@@ -25,8 +25,9 @@ delay_changing(const CtNoSettings *none, const ct_x *x, const ct_w *turns, ct_y 
     const float angle = (quarters - rounded) * 1.57079632679489662f, square = angle * angle;
     float s = square * -1.9515295891e-4f + 8.3321608736e-3f;
     s = (s * square - 1.6666654611e-1f) * square * angle + angle;
+    /* One product to each sum, so that vectors and the rest of a loop round alike. */
     float c = square * 2.443315711809948e-5f - 1.388731625493765e-3f;
-    c = (c * square + 4.166664568298827e-2f) * square * square - 0.5f * square + 1;
+    c = (c * square + 4.166664568298827e-2f) * square * square + ct_multiply_add(square, -0.5f, 1);
     float sine = quarter & 1 ? c : s, cosine = quarter & 1 ? s : c;
     sine = quarter & 2 ? -sine : sine;
     cosine = (quarter + 1) & 2 ? -cosine : cosine;
