@@ -131,8 +131,10 @@ kernel_test_find_tunings(const CtVariant *variant)
     for (guint k = 0; k < made->n_tunings; k++) {
         kernel_test_tuning(variant, k, tuning);
         made->names[k] = ct_tuning_name(variant, tuning);
-        made->left[k] = k < made->n_singles ? KERNEL_TEST_ALL
-                                            : 1u << k % G_N_ELEMENTS(kernel_test_architectures);
+        made->left[k] = 1u << k % G_N_ELEMENTS(kernel_test_architectures);
+        /* Each value alone for every other architecture. */
+        if (k < made->n_singles)
+            made->left[k] |= 1u << (k + 2) % G_N_ELEMENTS(kernel_test_architectures);
     }
     g_ptr_array_add(all, made);
     return made;

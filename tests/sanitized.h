@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sanitizers of the build, or of the run. */
+/* What makes a test slow: the sanitizers of the build or of the run, and the emulator. */
 #pragma once
 
 #include <glib.h>
@@ -12,4 +12,13 @@ is_sanitized(const char *kind)
     const char *kinds = g_getenv("CORNERTURN_SANITIZER");
 
     return kinds && (kind ? strstr(kinds, kind) != NULL : strcmp(kinds, "none") != 0);
+}
+
+/* Devices are emulated, and kernels are compiled by the compiler for the processor. */
+static inline gboolean
+is_emulated(void)
+{
+    const char *library = g_getenv("CORNERTURN_CUDA");
+
+    return library && strstr(library, "emulator");
 }

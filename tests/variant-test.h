@@ -132,9 +132,11 @@ variant_test_turn(VariantTest *test, const CtVariant *variant, guint turn,
     const guint n_tunings = variant_test_n_tunings(variant);
 
     test->tuning = tuning;
-    if (test->all_values) /* compiling takes long with sanitizers */
+    if (test->all_values) { /* compiling takes long with sanitizers and for the emulator */
+        const gboolean is_slow = is_sanitized(NULL) || is_emulated();
         return variant_test_single_tuning(
-            variant, is_sanitized(NULL) ? 3 * turn + (guint)test->in.type % 3 : turn, tuning);
+            variant, is_slow ? 3 * turn + (guint)test->in.type % 3 : turn, tuning);
+    }
     if (n_tunings == 1 || turn > 0)
         return FALSE;
     n_calls += variant->backend == CT_CUDA;

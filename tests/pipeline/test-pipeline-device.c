@@ -250,8 +250,7 @@ test_times(void)
 {
     if (!has_device())
         return;
-    const char *library = g_getenv("CORNERTURN_CUDA");
-    const gboolean is_slow = is_sanitized(NULL) || (library && strstr(library, "emulator"));
+    const gboolean is_slow = is_sanitized(NULL) || is_emulated();
     g_autofree char *text = g_strdup_printf(
         "backend: cuda\n"
         "stages:\n"
