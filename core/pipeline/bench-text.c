@@ -45,16 +45,23 @@ seconds_text(gdouble seconds)
                               : g_strdup_printf("%.3g s", seconds);
 }
 
-/* "5.0 x 1024": so many whole sums or runs were measured; "310 of 1024": a part of one was. */
+/* "16384", "1.00 M" */
+static char *
+count_text(gdouble count)
+{
+    return count < 1e5 ? g_strdup_printf("%.0f", count) : g_strchomp(rate_text(count));
+}
+
+/* "5 x 1024": so many whole sums or runs were measured; "310 of 1024": a part of one was. */
 static char *
 stretch_text(const CtBenchRow *row)
 {
     if (!(row->whole > 0))
         return g_strdup("");
-    g_autofree char *stretch = rate_text(row->stretch), *whole = rate_text(row->whole);
-    if (row->stretch < 0.99 * row->whole)
-        return g_strdup_printf("%s of %s", g_strchomp(stretch), g_strchomp(whole));
-    return g_strdup_printf("%.0f x %s", row->stretch / row->whole, g_strchomp(whole));
+    g_autofree char *whole = count_text(row->whole), *stretch = count_text(row->stretch);
+    return row->stretch < 0.99 * row->whole
+               ? g_strdup_printf("%s of %s", stretch, whole)
+               : g_strdup_printf("%.0f x %s", row->stretch / row->whole, whole);
 }
 
 /* "1.21 x FFTW": the name of the other way is after the last comma. */
