@@ -79,6 +79,7 @@ class Output:
     ratios: dict = dataclasses.field(default_factory=dict)  # of (name, workers)
     floors: list = dataclasses.field(default_factory=list)
     distances: dict = dataclasses.field(default_factory=dict)  # shares of (type, distance)
+    tables: dict = dataclasses.field(default_factory=dict)  # of `cornerturn bench`: rows of cells, by title
 
 
 def number(pattern, text):
@@ -134,10 +135,28 @@ def take(output, line):
         output.host_cases.append(host_case(found))
 
 
+def cells_of(lines):
+    """The cells of a table: two columns or more of blanks in all lines stand between them."""
+    width = max(len(line) for line in lines)
+    padded = [line.ljust(width) for line in lines]
+    blanks = "".join(" " if all(line[i] == " " for line in padded) else "x" for i in range(width))
+    spans = [found.span() for found in re.finditer(r"x(?: ?x)*", blanks)]
+    return [[line[begin:end].strip() for begin, end in spans] for line in padded]
+
+
+def take_table(output, paragraph):
+    """Adds a table of `cornerturn bench published`, whose first title has a place beside it."""
+    lines = [line for line in paragraph.splitlines() if not re.search(r" on a device: \d+ cases? skipped: ", line)]
+    if lines and (found := re.match(r"published (.*?) {2,}place ", lines[0])):
+        output.tables[found[1]] = cells_of(lines)
+
+
 def parse(text):
     output = Output()
     for line in text.splitlines():
         take(output, line.rstrip())
+    for paragraph in text.split("\n\n"):
+        take_table(output, paragraph)
     return output
 
 

@@ -15,7 +15,7 @@ TEMPLATE = MEASURED / "performance.md.in"
 
 # The benchmarks of `meson test --benchmark` whose output the page shows, with the kind of machine.
 GROUPS = {"floors": "cpu", "network": "cpu", "orders-cpu": "cpu", "kernels-cpu": "cpu", "stage": "cpu",
-          "pipeline": "cpu", "fusion": "cpu", "gpu": "gpu", "orders-gpu": "gpu"}
+          "pipeline": "cpu", "fusion": "cpu", "published": "cpu", "gpu": "gpu", "orders-gpu": "gpu"}
 
 BANK = re.compile(r"PFB (?P<type>\w+) (?P<channels>\d+) channels, (?P<taps>\d+) taps"
                   r"(?:, (?!then )(?P<way>.+))?")
@@ -276,6 +276,25 @@ def orders_table(outputs):
     return pivot(["", "distance"], rows)
 
 
+# Columns of `cornerturn bench published` that the page leaves out.
+NOT_SHOWN = {"operations/s", "bytes/s", "variants"}
+
+
+def published_table(family, head, rows):
+    """A table; a published figure that is that of all its rows stands above it."""
+    named = [dict(zip(head, row)) for row in rows]
+    figures = {row.get("published", "") for row in named}
+    columns = [name for name in head[1:] if name not in NOT_SHOWN and not (name == "published" and len(figures) == 1)]
+    above = f"Published: {figures.pop()}.\n\n" if len(figures) == 1 and any(figures) else ""
+    return f"### {family.capitalize()}\n\n{above}" + table(
+        ["", *columns], [[row[head[0]], *(row[name] for name in columns)] for row in named])
+
+
+def published_tables(outputs):
+    tables = outputs["published"].tables
+    return "\n".join(published_table(family, head, rows) for family, (head, *rows) in tables.items()) or NOTHING
+
+
 MARKS = {
     "floors-cpu": lambda outputs: floors(outputs, "cpu"),
     "floors-gpu": lambda outputs: floors(outputs, "gpu"),
@@ -289,6 +308,7 @@ MARKS = {
     "pipelines": pipeline_table,
     "fusion": fusion_table,
     "orders": orders_table,
+    "published": published_tables,
     **{f"run-{group}": lambda outputs, group=group: heading(outputs, group) for group in GROUPS},
 }
 

@@ -57,7 +57,7 @@ refuse(GError **error, const char *fault)
 }
 
 static gboolean
-check(const Given *given, int n_arguments, GError **error)
+check(const Given *given, GError **error)
 {
     if (given->seconds < 0 || given->seconds > 1e6)
         return refuse(error, "--seconds wants a number of seconds, more than 0");
@@ -65,10 +65,9 @@ check(const Given *given, int n_arguments, GError **error)
         return refuse(error, "wants one of --quick and --seconds, but is given both");
     if (given->workers == 0 || given->workers < -1 || given->workers > 4096)
         return refuse(error, "--workers wants a number from 1 to 4096");
-    if (given->read &&
-        (n_arguments > 0 || given->quick || given->seconds > 0 || given->workers > 0 || given->log))
-        return refuse(error, "--read measures nothing: it wants no NAME, --seconds, --quick, "
-                             "--workers or --log");
+    if (given->read && (given->quick || given->seconds > 0 || given->workers > 0 || given->log))
+        return refuse(error, "--read measures nothing: it wants no --seconds, --quick, --workers "
+                             "or --log");
     return TRUE;
 }
 
@@ -88,6 +87,18 @@ is_group(const char *word)
     static const char *const groups[] = {"ceilings",  "stages", "pipelines",
                                          "published", "all",    NULL};
     return g_strv_contains(groups, word);
+}
+
+/* The figures of a file, of which the words choose some. */
+static CtBench *
+read_chosen(const char *path, char **words, GError **error)
+{
+    const gboolean has_group = words[0] && is_group(words[0]);
+    g_autoptr(CtBench) bench = read_figures(path, error);
+    if (!bench || !ct_bench_choose(bench, has_group ? words[0] : "all",
+                                   (const char *const *)words + has_group, error))
+        return NULL;
+    return g_steal_pointer(&bench);
 }
 
 static CtBench *
@@ -134,23 +145,28 @@ run(int argc, char **argv, GError **error)
         {"json", 0, 0, G_OPTION_ARG_NONE, &given.json, "Print JSON", NULL},
         {"log", 0, 0, G_OPTION_ARG_FILENAME, &given.log, "Write the figures as JSON, too", "FILE"},
         {"read", 0, 0, G_OPTION_ARG_FILENAME, &given.read,
-         "Measure nothing: take the figures that --json or --log has written", "FILE"},
+         "Measure nothing: take the figures that --json or --log has written; GROUP and NAMEs "
+         "choose among them",
+         "FILE"},
         {"compare", 0, 0, G_OPTION_ARG_FILENAME, &given.compare,
-         "Show the figures of another machine beside them, written by --json or --log", "FILE"},
+         "Show the figures of another machine, written by --json or --log, beside them, and which "
+         "one "
+         "is faster at what, and why",
+         "FILE"},
         {"picture", 0, 0, G_OPTION_ARG_FILENAME, &given.picture,
          "Draw the stages below the ceilings, as SVG", "FILE"},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &given.quiet, "Show no progress", NULL},
         {NULL},
     };
     if (!ct_command_parse(&ct_command_bench, entries, &argc, &argv, 0, G_MAXINT, error) ||
-        !check(&given, argc - 1, error))
+        !check(&given, error))
         return FALSE;
     /* A fault of a file is told before anything is measured. */
     g_autoptr(CtBench) other = given.compare ? read_figures(given.compare, error) : NULL;
     if (given.compare && !other)
         return FALSE;
     g_autoptr(CtBench) bench =
-        given.read ? read_figures(given.read, error) : measure(&given, argv + 1, error);
+        given.read ? read_chosen(given.read, argv + 1, error) : measure(&given, argv + 1, error);
     if (!bench || (given.log && !write_figures(bench, "json", given.log, error)) ||
         (given.picture && !write_figures(bench, "svg", given.picture, error)))
         return FALSE;
@@ -167,7 +183,8 @@ run(int argc, char **argv, GError **error)
 
 const CtCommand ct_command_bench = {
     .name = "bench",
-    .arguments = "[GROUP] [NAME…]",
-    .summary = "Measure how fast this machine is: its ceilings, stages and pipelines",
+    .arguments = "[ceilings|stages|pipelines|all|published] [NAME…]",
+    .summary = "Measure how fast this machine is, beside its ceilings, figures of the field or "
+               "another machine",
     .run = run,
 };

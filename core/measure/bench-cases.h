@@ -16,8 +16,12 @@ typedef struct {
     char *family;     /* stages that belong together: "filters"; of a pipeline "pipelines" */
     char *name;       /* "correlate ci8 64 stations" */
     char *graph;      /* YAML */
-    char *on_device;  /* the graph with more channels, so that it fills a device; NULL: the same */
+    char *on_device;  /* the graph with more channels, so that it fills a device, or with another
+                         variant; NULL: the same */
     guint n_stations; /* 0: they do not matter */
+    gint64 whole;     /* samples in time of a sum or of a whole run; 0: there is no end */
+    gboolean beside;  /* it is another way to do the case before it, of those at the same place */
+    gboolean on_host_only, on_device_only;
     gboolean from_host;       /* on a device only, with transfers from and to the host */
     gboolean default_layouts; /* each stage in those of published codes */
     gboolean has_layouts;     /* the input has the layout of the graph, and no other */

@@ -7,6 +7,8 @@
 #include "model/quantity.h"
 #include "moment.h"
 
+#include <math.h>
+
 /* A slice is as long as wanted, within this factor, and has so many firings of every node. */
 static const gdouble about = 2;
 enum { LEAST_FIRINGS = 4 };
@@ -26,6 +28,9 @@ struct CtBenchRun {
     CtDryRunWork work;
     gdouble *seconds; /* [nodes], which a result wants */
     gdouble stream;   /* seconds of it in a slice; 0: not known yet */
+    gint64 whole;     /* samples in time of a sum or run; 0: there are none */
+    gdouble longest_whole;
+    gdouble planning; /* seconds */
 };
 
 /* Lets the planner choose the layouts of the inputs. */
@@ -90,9 +95,10 @@ check_size(const CtPlan *plan, guint n_workers, GError **error)
 }
 
 CtBenchRun *
-ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers, CtRegistry *registry,
-                 GError **error)
+ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers, gdouble longest_whole,
+                 CtRegistry *registry, GError **error)
 {
+    const gint64 from = g_get_monotonic_time();
     g_autoptr(CtBenchRun) run = g_new0(CtBenchRun, 1);
     const gboolean on_device = place != CT_HOST;
     run->options = (CtPlanOptions){
@@ -117,6 +123,9 @@ ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers, CtRegistry
     if (!run->dry_run)
         return NULL;
     ct_dry_run_work(run->dry_run, &run->work);
+    run->whole = one->whole;
+    run->longest_whole = longest_whole;
+    run->planning = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
     run->seconds = g_new0(gdouble, ct_dry_run_plan(run->dry_run)->nodes->len + 1);
     return g_steal_pointer(&run);
 }
@@ -161,26 +170,42 @@ run_part(CtBenchRun *run, gdouble most, Part *part, GError **error)
     return TRUE;
 }
 
+/* Rounds the length of a slice to whole sums or runs, unless one takes too long at the speed of
+ * `part`. */
+static void
+round_length(CtBenchRun *run, const Part *part)
+{
+    const gdouble whole = run->whole > 0 ? (gdouble)run->whole / run->work.times : 0;
+    const gdouble n = whole > 0 ? round(run->stream / whole) : 0;
+    if (n >= 1 || (whole > 0 && whole * part->taken <= run->longest_whole * part->through))
+        run->stream = MAX(n, 1) * whole;
+}
+
 /* Finds the length of a slice; the stream is warm then. */
 static gboolean
 find_length(CtBenchRun *run, gdouble seconds, GError **error)
 {
     run->stream = seconds / MAX(run->plan->seconds, 1e-9);
+    Part part = {0};
+    gdouble spent = 0;
     for (guint i = 0; i < N_STEPS; i++) {
-        Part part;
         if (!run_part(run, longest_slice, &part, error))
             return FALSE;
         const gboolean is_few = part.n_firings < LEAST_FIRINGS;
         const gboolean is_short = part.taken < seconds / about;
         const gboolean is_long = part.taken > seconds * about && part.n_firings > 2 * LEAST_FIRINGS;
         /* The first part may include what happens only once. */
-        if (part.taken >= longest_slice || (i > 0 && !is_few && !is_short && !is_long))
+        spent += part.taken;
+        const gboolean is_late = run->longest_whole > 0 && spent > run->longest_whole;
+        if (part.taken >= longest_slice ||
+            (i > 0 && ((!is_few && !is_short && !is_long) || is_late)))
             break;
         if (is_short || is_long)
             run->stream *= CLAMP(seconds / MAX(part.taken, 1e-9), 0.05, 20);
         else if (is_few)
             run->stream *= 2;
     }
+    round_length(run, &part);
     return TRUE;
 }
 
@@ -193,7 +218,7 @@ ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError
     /* Not every part has a firing of every node. */
     for (guint i = 0; i < N_STEPS && (i == 0 || all.n_firings == 0); i++) {
         Part part;
-        if (!run_part(run, longest_slice, &part, error))
+        if (!run_part(run, MAX(longest_slice, about * run->longest_whole), &part, error))
             return FALSE;
         all.through += part.through;
         all.taken += part.taken;
@@ -207,12 +232,22 @@ ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError
     }
     const gdouble speed = all.through / all.taken;
     *rates = (CtBenchRates){
+        .stretch = run->work.times * all.through,
         .samples = run->work.samples * speed,
+        .times = run->work.times * speed,
         .bytes = run->work.bytes * speed,
+        .given = run->work.given * speed,
         .operations = run->work.operations * speed,
         .processors = all.processors / all.taken,
     };
     return TRUE;
+}
+
+void
+ct_bench_run_setup(const CtBenchRun *run, gdouble *planning, gdouble *allocation)
+{
+    *planning = run->planning;
+    *allocation = ct_dry_run_allocation(run->dry_run);
 }
 
 char *

@@ -38,6 +38,7 @@ typedef struct {
     CtRegistry *registry;
     const CtDeviceInfo *devices;
     guint n_devices;
+    const char *no_device; /* why there is none */
     CtMeter *meter;
     Opened *opened; /* [n_devices] */
     CtEnergyMeter *energy;
@@ -45,55 +46,6 @@ typedef struct {
     gdouble slice; /* seconds */
     guint n_done, n;
 } Bench;
-
-/* ---- the figures ---- */
-
-void
-ct_bench_ceiling_free(CtBenchCeiling *ceiling)
-{
-    g_free(ceiling->place);
-    g_free(ceiling->name);
-    g_free(ceiling->unit);
-    g_free(ceiling);
-}
-
-void
-ct_bench_row_free(CtBenchRow *row)
-{
-    g_free(row->group);
-    g_free(row->family);
-    g_free(row->name);
-    g_free(row->place);
-    g_free(row->variants);
-    g_free(row->published);
-    g_free(row->source);
-    g_free(row->skipped);
-    g_free(row);
-}
-
-CtBench *
-ct_bench_new(void)
-{
-    CtBench *bench = g_new0(CtBench, 1);
-    bench->devices = g_ptr_array_new_with_free_func(g_free);
-    bench->ceilings = g_ptr_array_new_with_free_func((GDestroyNotify)ct_bench_ceiling_free);
-    bench->rows = g_ptr_array_new_with_free_func((GDestroyNotify)ct_bench_row_free);
-    return bench;
-}
-
-void
-ct_bench_free(CtBench *bench)
-{
-    if (!bench)
-        return;
-    g_free(bench->version);
-    g_free(bench->machine);
-    g_free(bench->energy);
-    g_ptr_array_unref(bench->devices);
-    g_ptr_array_unref(bench->ceilings);
-    g_ptr_array_unref(bench->rows);
-    g_free(bench);
-}
 
 static char *
 place_name(gint place)
@@ -226,23 +178,31 @@ measure_ceilings(Bench *bench, GError **error)
 
 /* ---- cases ---- */
 
-/* The multiply-adds and the copies in memory at a place at this moment. */
+/* The ceilings of a place at a moment. */
+typedef struct {
+    gdouble fma, copy;
+    gdouble both[2]; /* transfers to and from a device, at once; NaN: they do not matter */
+} Beside;
+
 static gboolean
-measure_beside(Bench *bench, gint place, gdouble beside[2], GError **error)
+measure_beside(Bench *bench, gint place, gboolean transfers, Beside *beside, GError **error)
 {
+    *beside = (Beside){.both = {NAN, NAN}};
     if (place == CT_HOST) {
         CtCeilings ceilings;
         ct_meter_measure(bench->meter, bench->n_workers, ct_meter_isa(), &ceilings);
-        beside[0] = ceilings.fma;
-        beside[1] = ceilings.dram;
+        beside->fma = ceilings.fma;
+        beside->copy = ceilings.dram;
         return TRUE;
     }
     CtDeviceCeilings ceilings;
     CtDeviceMeter *meter = device_meter(bench, (guint)place, error);
-    if (!meter || !ct_device_meter_measure(meter, FALSE, &ceilings, error))
+    if (!meter || !ct_device_meter_measure(meter, transfers, &ceilings, error))
         return FALSE;
-    beside[0] = ceilings.fma;
-    beside[1] = ceilings.copy;
+    beside->fma = ceilings.fma;
+    beside->copy = ceilings.copy;
+    for (guint way = 0; way < 2 && transfers; way++)
+        beside->both[way] = ceilings.both[way];
     return TRUE;
 }
 
@@ -260,20 +220,33 @@ joules_so_far(Bench *bench, gint place)
     return energy.missing ? NAN : energy.joules;
 }
 
-enum { SAMPLES, OPERATIONS, BYTES, FMA, COPY, OF_FMA, OF_COPY, N_SERIES };
+enum {
+    SAMPLES,
+    TIMES,
+    OPERATIONS,
+    BYTES,
+    FMA,
+    COPY,
+    TRANSFER,
+    OF_FMA,
+    OF_COPY,
+    OF_TRANSFER,
+    N_SERIES
+};
 
 /* Sums over all slices of a case. */
 typedef struct {
     gdouble seconds, joules, operations;
+    gdouble stretch; /* samples in time */
 } Used;
 
 static gboolean
-measure_slice(Bench *bench, CtBenchRun *run, gint place, gdouble values[N_SERIES], Used *used,
-              GError **error)
+measure_slice(Bench *bench, CtBenchRun *run, gint place, gboolean transfers,
+              gdouble values[N_SERIES], Used *used, GError **error)
 {
-    gdouble before[2], after[2];
+    Beside before, after;
     CtBenchRates rates;
-    if (!measure_beside(bench, place, before, error))
+    if (!measure_beside(bench, place, transfers, &before, error))
         return FALSE;
     const gdouble joules = joules_so_far(bench, place);
     const gint64 from = g_get_monotonic_time();
@@ -283,15 +256,23 @@ measure_slice(Bench *bench, CtBenchRun *run, gint place, gdouble values[N_SERIES
     used->seconds += seconds;
     used->joules += joules_so_far(bench, place) - joules;
     used->operations += rates.operations * seconds;
-    if (!measure_beside(bench, place, after, error))
+    used->stretch += rates.stretch;
+    if (!measure_beside(bench, place, transfers, &after, error))
         return FALSE;
+    const gdouble to = (before.both[0] + after.both[0]) / 2;
+    const gdouble from_device = (before.both[1] + after.both[1]) / 2;
+    const gdouble taken = rates.bytes - rates.given;
+    const gboolean is_up = rates.given / to >= taken / from_device;
     values[SAMPLES] = rates.samples;
+    values[TIMES] = rates.times;
     values[OPERATIONS] = rates.operations;
     values[BYTES] = rates.bytes;
-    values[FMA] = (before[0] + after[0]) / 2;
-    values[COPY] = (before[1] + after[1]) / 2;
+    values[FMA] = (before.fma + after.fma) / 2;
+    values[COPY] = (before.copy + after.copy) / 2;
+    values[TRANSFER] = is_up ? to : from_device;
     values[OF_FMA] = rates.operations / values[FMA];
     values[OF_COPY] = rates.bytes / values[COPY];
+    values[OF_TRANSFER] = (is_up ? rates.given : taken) / values[TRANSFER];
     return TRUE;
 }
 
@@ -312,8 +293,8 @@ joules_of(Bench *bench, const Used *used)
 static gboolean
 measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row, GError **error)
 {
-    g_autoptr(CtBenchRun) run =
-        ct_bench_run_new(one, place, bench->n_workers, bench->registry, error);
+    g_autoptr(CtBenchRun) run = ct_bench_run_new(
+        one, place, bench->n_workers, patience * bench->how->seconds, bench->registry, error);
     gdouble values[N_SERIES];
     /* The first slice finds its length. */
     CtBenchRates first;
@@ -329,15 +310,22 @@ measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row
     for (guint k = 0; k < bench->n_slices && good; k++) {
         if (k > 0 && (is_over(bench) || g_get_monotonic_time() - from > most))
             break;
-        good = measure_slice(bench, run, place, values, &used, error);
+        good = measure_slice(bench, run, place, one->from_host, values, &used, error);
         for (guint i = 0; i < N_SERIES && good; i++)
             append(series[i], values[i]);
     }
+    gdouble times;
     gdouble *const to[N_SERIES] = {
-        [SAMPLES] = &row->samples, [OPERATIONS] = &row->operations,
-        [BYTES] = &row->bytes,     [FMA] = &row->fma,
-        [COPY] = &row->copy,       [OF_FMA] = &row->of_fma,
+        [SAMPLES] = &row->samples,
+        [TIMES] = &times,
+        [OPERATIONS] = &row->operations,
+        [BYTES] = &row->bytes,
+        [FMA] = &row->fma,
+        [COPY] = &row->copy,
+        [TRANSFER] = &row->transfer,
+        [OF_FMA] = &row->of_fma,
         [OF_COPY] = &row->of_copy,
+        [OF_TRANSFER] = &row->of_transfer,
     };
     for (guint i = 0; i < N_SERIES; i++) {
         if (good)
@@ -346,39 +334,72 @@ measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row
     }
     if (good) {
         row->joules = joules_of(bench, &used);
+        ct_bench_run_setup(run, &row->planning, &row->allocation);
         row->variants = ct_bench_run_variants(run);
     }
+    if (good && one->whole > 0) {
+        row->whole = (gdouble)one->whole;
+        row->stretch = used.stretch;
+        row->run = row->whole / times;
+    }
     return good;
+}
+
+/* The row before, if it does the same in another way: their names differ after the last comma. */
+static const CtBenchRow *
+find_beside(const Bench *bench, const CtBenchRow *row)
+{
+    const GPtrArray *rows = bench->result->rows;
+    for (guint i = rows->len; i-- > 0;) {
+        const CtBenchRow *before = rows->pdata[i];
+        if (!g_str_equal(before->place, row->place))
+            continue;
+        const gsize length = (gsize)(strrchr(row->name, ',') - row->name);
+        return strncmp(before->name, row->name, length + 1) == 0 && isfinite(before->samples)
+                   ? before
+                   : NULL;
+    }
+    return NULL;
+}
+
+static CtBenchRow *
+new_row(const Bench *bench, const CtBenchCase *one, gint place)
+{
+    const CtBenchFigure *figure = place == CT_HOST ? &one->published_host : &one->published_device;
+    CtBenchRow *row = ct_bench_row_new();
+    row->group = g_strdup(one->group);
+    row->family = g_strdup(one->family);
+    row->name = g_strdup(one->name);
+    row->place = place_name(place);
+    row->workers = place == CT_HOST ? bench->n_workers : 0;
+    row->published = g_strdup(figure->figure);
+    row->source = g_strdup(figure->source);
+    return row;
 }
 
 static void
 measure_case(Bench *bench, const CtBenchCase *one, gint place)
 {
     g_autoptr(GError) error = NULL;
-    CtBenchRow *row = g_new(CtBenchRow, 1);
-    *row = (CtBenchRow){
-        .group = g_strdup(one->group),
-        .family = g_strdup(one->family),
-        .name = g_strdup(one->name),
-        .place = place_name(place),
-        .workers = place == CT_HOST ? bench->n_workers : 0,
-        .samples = NAN,
-        .operations = NAN,
-        .bytes = NAN,
-        .fma = NAN,
-        .copy = NAN,
-        .of_fma = NAN,
-        .of_copy = NAN,
-        .joules = NAN,
-        .of_station = NAN,
-    };
-    const CtBenchFigure *figure = place == CT_HOST ? &one->published_host : &one->published_device;
-    row->published = g_strdup(figure->figure);
-    row->source = g_strdup(figure->source);
+    CtBenchRow *row = new_row(bench, one, place);
     if (!measure_slices(bench, one, place, row, &error))
         row->skipped = g_strdup(error->message);
     else if (one->n_stations > 0)
         row->of_station = row->samples / one->n_stations / 2;
+    const CtBenchRow *beside = one->beside ? find_beside(bench, row) : NULL;
+    if (beside) {
+        row->beside = g_strdup(beside->name);
+        row->gain = row->samples / beside->samples;
+    }
+    g_ptr_array_add(bench->result->rows, row);
+}
+
+/* A published case of a device that this machine does not have. */
+static void
+skip_case(Bench *bench, const CtBenchCase *one)
+{
+    CtBenchRow *row = new_row(bench, one, 0);
+    row->skipped = g_strdup_printf("no device: %s", bench->no_device);
     g_ptr_array_add(bench->result->rows, row);
 }
 
@@ -387,17 +408,15 @@ measure_case(Bench *bench, const CtBenchCase *one, gint place)
 static gboolean
 is_chosen(const CtBenchHow *how, const CtBenchCase *one)
 {
-    gboolean is_named = !how->names || !how->names[0];
-    for (guint i = 0; !is_named && how->names[i]; i++)
-        is_named = strstr(one->name, how->names[i]) != NULL;
-    return is_named && (g_str_equal(how->group, one->group) ||
-                        (g_str_equal(how->group, "all") && !g_str_equal(one->group, "published")));
+    return ct_bench_is_named(how->names, one->name) &&
+           (g_str_equal(how->group, one->group) ||
+            (g_str_equal(how->group, "all") && !g_str_equal(one->group, "published")));
 }
 
 static gboolean
 runs_at(const CtBenchCase *one, gint place)
 {
-    return place != CT_HOST || !one->from_host;
+    return place == CT_HOST ? !one->on_device_only : !one->on_host_only;
 }
 
 /* Each name must choose a case of the group. */
@@ -460,6 +479,7 @@ describe_machine(Bench *bench)
     ct_machine_find_devices(&machine);
     bench->devices = machine.devices;
     bench->n_devices = machine.n_devices;
+    bench->no_device = machine.no_device;
     bench->result = ct_bench_new();
     bench->result->version = g_strdup(CT_VERSION);
     bench->result->machine = g_strdup(machine.name);
@@ -506,6 +526,9 @@ ct_bench_measure(const CtBenchHow *how, GError **error)
         for (gint place = CT_HOST; place <= last && is_chosen(how, one); place++)
             if (runs_at(one, place) && begin(&bench, one->name))
                 measure_case(&bench, one, place);
+        if (last == CT_HOST && is_chosen(how, one) && runs_at(one, 0) &&
+            !bench.result->is_partial && g_str_equal(one->group, "published"))
+            skip_case(&bench, one);
     }
     return g_steal_pointer(&bench.result);
 }

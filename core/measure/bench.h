@@ -22,11 +22,19 @@ typedef struct {
     gdouble samples;           /* per second, elements of the sources; as the others, a median */
     gdouble operations, bytes; /* per second, useful ones; read and written */
     gdouble fma, copy;         /* the ceilings beside them, per second */
+    gdouble transfer;          /* of a case with transfers, in the direction that is nearer to it */
     gdouble of_fma, of_copy;   /* shares of the ceilings: medians of ratios of the same moment */
-    gdouble joules;            /* for an operation */
-    gdouble of_station;        /* samples per second of each station and polarisation */
-    char *published, *source;  /* a figure, and who has published it; NULL: nobody */
-    char *skipped;             /* why there are no numbers; NULL: there are */
+    gdouble of_transfer;
+    gdouble joules;               /* for an operation */
+    gdouble of_station;           /* samples per second of each station and polarisation */
+    gdouble planning, allocation; /* seconds before the first sample */
+    gdouble whole;                /* samples in time of a sum or run */
+    gdouble stretch; /* samples in time that were measured: whole ones, or a part of one */
+    gdouble run;     /* seconds of a whole sum or run, at this speed */
+    char *beside;    /* the case that does the same in another way, by name; NULL: there is none */
+    gdouble gain;    /* how many times as fast as that one */
+    char *published, *source; /* a figure, and who has published it; NULL: nobody */
+    char *skipped;            /* why there are no numbers; NULL: there are */
 } CtBenchRow;
 
 struct CtBench {
@@ -41,7 +49,11 @@ struct CtBench {
 
 CtBench *ct_bench_new(void);
 void ct_bench_ceiling_free(CtBenchCeiling *ceiling);
+/* All numbers are NaN. */
+CtBenchRow *ct_bench_row_new(void);
 void ct_bench_row_free(CtBenchRow *row);
 
+/* Whether one of `names` (NULL or none: any) is in a case's name. */
+gboolean ct_bench_is_named(const char *const *names, const char *name);
 /* Measures the cases that `how` chooses. NULL with an error if it chooses none. */
 CtBench *ct_bench_measure(const CtBenchHow *how, GError **error);

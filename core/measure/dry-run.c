@@ -22,6 +22,7 @@ struct CtDryRun {
     guint n_nodes;          /* of the plan, as the caller has counted them */
     CtScheduler *scheduler; /* NULL: to be started */
     gint64 started;         /* when it was, in microseconds */
+    gdouble allocation;     /* seconds before that, for memory and preparation */
 };
 
 static const CtGraphNode *
@@ -288,6 +289,12 @@ ct_dry_run_is_end(const CtDryRun *dry_run, guint i)
     return node->nodes[0].stage == &ct_trial_source || node->nodes[0].stage == &ct_trial_sink;
 }
 
+gdouble
+ct_dry_run_allocation(const CtDryRun *dry_run)
+{
+    return dry_run->allocation;
+}
+
 /* ---- running ---- */
 
 /* The share of the measurement that runs before it, to allocate and fill the rings. */
@@ -365,13 +372,20 @@ ct_dry_run_work(const CtDryRun *dry_run, CtDryRunWork *work)
             continue;
         CtLoad load;
         load_of(node, &load);
-        if (ct_dry_run_is_end(dry_run, i))
+        const gboolean is_end = ct_dry_run_is_end(dry_run, i);
+        if (is_end)
             work->bytes += load.bytes * load.rate;
         else
             work->operations += load.operations * load.rate;
+        if (is_end && node->n_outputs > 0)
+            work->given += load.bytes * load.rate;
         const CtStream *stream = node->n_outputs > 0 ? node->output_bindings[0].stream : NULL;
-        if (stream && ct_plan_is_source(dry_run->plan, node) && ct_stream_axis(stream, "time") >= 0)
-            work->samples += (gdouble)ct_stream_width(stream) * load.rate;
+        if (!stream || !ct_plan_is_source(dry_run->plan, node) ||
+            ct_stream_axis(stream, "time") < 0)
+            continue;
+        work->samples += (gdouble)ct_stream_width(stream) * load.rate;
+        if (work->times == 0)
+            work->times = load.rate;
     }
 }
 
@@ -447,12 +461,14 @@ static gboolean
 start(CtDryRun *dry_run, gint64 n, gdouble seconds, GError **error)
 {
     const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
+    const gint64 from = g_get_monotonic_time();
     dry_run->n_nodes = dry_run->plan->nodes->len;
     dry_run->scheduler = ct_scheduler_new_that_fits(
         &dry_run->plan, dry_run->registry, &dry_run->options, &run, take_plan, dry_run, error);
     if (!dry_run->scheduler)
         return FALSE;
     dry_run->started = g_get_monotonic_time();
+    dry_run->allocation = (gdouble)(dry_run->started - from) * 1e-6;
     if (!ct_scheduler_start(dry_run->scheduler, error))
         return FALSE;
     return ct_scheduler_step(dry_run->scheduler, dry_run->source, n, seconds) ||

@@ -27,11 +27,17 @@ gboolean ct_dry_run_replaces(const CtVariant *variant);
 /* The work for a second of stream. */
 typedef struct {
     gdouble samples;    /* elements of all sources along time */
+    gdouble times;      /* samples in time of the first of these */
     gdouble bytes;      /* that the replaced ends give and take, each counted once */
+    gdouble given;      /* those of them that are given */
     gdouble operations; /* useful ones of all other nodes */
 } CtDryRunWork;
 
 void ct_dry_run_work(const CtDryRun *dry_run, CtDryRunWork *work);
+
+/* The seconds that the last start took: memory of rings, and what the nodes prepare. 0: there was
+ * none. */
+gdouble ct_dry_run_allocation(const CtDryRun *dry_run);
 
 /* The result of a run. */
 typedef struct {

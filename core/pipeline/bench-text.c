@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The figures of a machine as tables, beside those of another one. */
 #include "bench-report.h"
-#include "measure/tune-private.h"
 #include "model/table.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Machines whose rates differ by less are as fast. */
-static const gdouble alike = 1.03;
 
 /* "1.234 G"; "" where it is not known. */
 static char *
@@ -35,21 +31,47 @@ ratio_text(gdouble ratio)
     return isfinite(ratio) ? g_strdup_printf("%.2f", ratio) : g_strdup("");
 }
 
-static gboolean
-knows_joules(const CtBench *bench, const char *group)
-{
-    gboolean knows = FALSE;
-    for (guint i = 0; i < bench->rows->len; i++) {
-        const CtBenchRow *row = bench->rows->pdata[i];
-        knows |= g_str_equal(row->group, group) && isfinite(row->joules);
-    }
-    return knows;
-}
-
 static char *
 joules_text(gdouble joules)
 {
     return isfinite(joules) ? g_strdup_printf("%.3g", 1e9 * joules) : g_strdup("not measured");
+}
+
+static char *
+seconds_text(gdouble seconds)
+{
+    return !isfinite(seconds) ? g_strdup("")
+           : seconds < 1      ? g_strdup_printf("%.3g ms", 1e3 * seconds)
+                              : g_strdup_printf("%.3g s", seconds);
+}
+
+/* "16384", "1.00 M" */
+static char *
+count_text(gdouble count)
+{
+    return count < 1e5 ? g_strdup_printf("%.0f", count) : g_strchomp(rate_text(count));
+}
+
+/* "5 x 1024": so many whole sums or runs were measured; "310 of 1024": a part of one was. */
+static char *
+stretch_text(const CtBenchRow *row)
+{
+    if (!(row->whole > 0))
+        return g_strdup("");
+    g_autofree char *whole = count_text(row->whole), *stretch = count_text(row->stretch);
+    return row->stretch < 0.99 * row->whole
+               ? g_strdup_printf("%s of %s", stretch, whole)
+               : g_strdup_printf("%.0f x %s", row->stretch / row->whole, whole);
+}
+
+/* "1.21 x FFTW": the name of the other way is after the last comma. */
+static char *
+gain_text(const CtBenchRow *row)
+{
+    const char *comma = row->beside ? strrchr(row->beside, ',') : NULL;
+    return isfinite(row->gain) && row->beside
+               ? g_strdup_printf("%.2f x %s", row->gain, comma ? comma + 2 : row->beside)
+               : g_strdup("");
 }
 
 static char *
@@ -99,8 +121,18 @@ append_machine(GString *text, const char *title, const CtBench *bench)
     g_string_append_printf(text, "%s\n", bench->is_partial ? "; ended early" : "");
 }
 
-/* When a column is there. */
-typedef enum { ALWAYS, BESIDE, PUBLISHED, ENERGY } When;
+/* When a column is there: always, beside another machine, or where a row of the table knows it. */
+typedef enum {
+    ALWAYS,
+    BESIDE,
+    TRANSFERS,
+    ENERGY,
+    STATIONS,
+    WHOLE,
+    GAIN,
+    PUBLISHED,
+    N_WHENS,
+} When;
 
 typedef struct {
     CtColumn column;
@@ -143,7 +175,7 @@ append_ceilings(GString *text, const CtBench *bench, const CtBench *other)
         {{"per second", TRUE}},    {{"", FALSE}},      {{"other", TRUE}, BESIDE},
         {{"ratio", TRUE}, BESIDE},
     };
-    const gboolean shows[] = {TRUE, other != NULL, FALSE, FALSE};
+    const gboolean shows[N_WHENS] = {[ALWAYS] = TRUE, [BESIDE] = other != NULL};
     g_autoptr(GPtrArray) rows = ct_table_rows_new();
     for (guint i = 0; i < bench->ceilings->len; i++) {
         const CtBenchCeiling *ceiling = bench->ceilings->pdata[i];
@@ -167,11 +199,61 @@ append_ceilings(GString *text, const CtBench *bench, const CtBench *other)
     append_table(text, columns, G_N_ELEMENTS(columns), rows, shows);
 }
 
-static void
-append_cases(GString *text, const CtBench *bench, const CtBench *other, const char *group)
+/* A case of a device that this machine does not have, and about which the other one knows nothing.
+ */
+static gboolean
+is_left_out(const CtBenchRow *row, const CtBenchRow *beside)
 {
+    return row->skipped && g_str_has_prefix(row->skipped, "no device: ") &&
+           !(beside && beside->samples > 0);
+}
+
+/* Adds a row of cells; `shows` gets the columns for which it has something. */
+static void
+add_case(GPtrArray *rows, const CtBenchRow *row, const CtBenchRow *found, gboolean *shows)
+{
+    static const CtBenchRow none = {.samples = NAN, .of_fma = NAN, .of_copy = NAN};
+    const CtBenchRow *beside = found ? found : &none;
+    char *cells[] = {
+        g_strdup(row->name),
+        g_strdup(row->place),
+        rate_text(row->samples),
+        rate_text(beside->samples),
+        ratio_text(row->samples / beside->samples),
+        rate_text(row->operations),
+        share_text(row->of_fma),
+        share_text(beside->of_fma),
+        rate_text(row->bytes),
+        share_text(row->of_copy),
+        share_text(beside->of_copy),
+        share_text(row->of_transfer),
+        joules_text(row->joules),
+        isfinite(row->of_station) ? g_strdup_printf("%.2f", 1e-6 * row->of_station) : g_strdup(""),
+        stretch_text(row),
+        seconds_text(row->run),
+        seconds_text(row->planning),
+        seconds_text(row->allocation),
+        gain_text(row),
+        published_text(row),
+        row->skipped ? g_strconcat("skipped: ", row->skipped, NULL) : g_strdup(row->variants),
+    };
+    add_cells(rows, cells, G_N_ELEMENTS(cells));
+    shows[TRANSFERS] |= row->of_transfer > 0;
+    shows[ENERGY] |= isfinite(row->joules);
+    shows[STATIONS] |= isfinite(row->of_station);
+    shows[WHOLE] |= row->whole > 0;
+    shows[GAIN] |= row->beside != NULL;
+    shows[PUBLISHED] |= row->published != NULL;
+}
+
+/* The cases of a group and, unless it is NULL, of a family. */
+static void
+append_cases(GString *text, const CtBench *bench, const CtBench *other, const char *group,
+             const char *family)
+{
+    g_autofree char *title = g_strjoin(" ", group, family, NULL);
     const Column columns[] = {
-        {{group, FALSE}},
+        {{title, FALSE}},
         {{"place", FALSE}},
         {{"samples/s", TRUE}},
         {{"other", TRUE}, BESIDE},
@@ -182,161 +264,56 @@ append_cases(GString *text, const CtBench *bench, const CtBench *other, const ch
         {{"bytes/s", TRUE}},
         {{"of copies", TRUE}},
         {{"other", TRUE}, BESIDE},
+        {{"of transfers", TRUE}, TRANSFERS},
         {{"nJ/operation", TRUE}, ENERGY},
-        {{"MHz of a station", TRUE}, PUBLISHED},
+        {{"MHz of a station", TRUE}, STATIONS},
+        {{"measured", TRUE}, WHOLE},
+        {{"one takes", TRUE}, WHOLE},
+        {{"planning", TRUE}, WHOLE},
+        {{"allocation", TRUE}, WHOLE},
+        {{"gain", FALSE}, GAIN},
         {{"published", FALSE}, PUBLISHED},
         {{"variants", FALSE}},
     };
-    const gboolean shows[] = {TRUE, other != NULL, g_str_equal(group, "published"),
-                              knows_joules(bench, group)};
-    static const CtBenchRow none = {.samples = NAN, .of_fma = NAN, .of_copy = NAN};
+    gboolean shows[N_WHENS] = {[ALWAYS] = TRUE, [BESIDE] = other != NULL};
     g_autoptr(GPtrArray) rows = ct_table_rows_new();
+    guint n_left_out = 0;
+    const char *reason = NULL;
+    for (guint i = 0; i < bench->rows->len; i++) {
+        const CtBenchRow *row = bench->rows->pdata[i], *beside = find_row(other, row);
+        if (!g_str_equal(row->group, group) || (family && !g_str_equal(row->family, family)))
+            continue;
+        if (is_left_out(row, beside)) {
+            n_left_out++;
+            reason = row->skipped;
+        } else {
+            add_case(rows, row, beside, shows);
+        }
+    }
+    if (rows->len > 0 || n_left_out > 0)
+        g_string_append_c(text, '\n');
+    if (rows->len > 0)
+        append_table(text, columns, G_N_ELEMENTS(columns), rows, shows);
+    if (n_left_out > 0)
+        g_string_append_printf(text, "%s on a device: %u case%s skipped: %s\n", title, n_left_out,
+                               n_left_out == 1 ? "" : "s", reason);
+}
+
+/* The published cases differ in what is known of them: a table for each family. */
+static void
+append_published(GString *text, const CtBench *bench, const CtBench *other)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     for (guint i = 0; i < bench->rows->len; i++) {
         const CtBenchRow *row = bench->rows->pdata[i];
-        const CtBenchRow *found = find_row(other, row), *beside = found ? found : &none;
-        if (!g_str_equal(row->group, group))
-            continue;
-        char *cells[G_N_ELEMENTS(columns)] = {
-            g_strdup(row->name),
-            g_strdup(row->place),
-            rate_text(row->samples),
-            rate_text(beside->samples),
-            ratio_text(row->samples / beside->samples),
-            rate_text(row->operations),
-            share_text(row->of_fma),
-            share_text(beside->of_fma),
-            rate_text(row->bytes),
-            share_text(row->of_copy),
-            share_text(beside->of_copy),
-            joules_text(row->joules),
-            isfinite(row->of_station) ? g_strdup_printf("%.2f", 1e-6 * row->of_station)
-                                      : g_strdup(""),
-            published_text(row),
-            row->skipped ? g_strconcat("skipped: ", row->skipped, NULL) : g_strdup(row->variants),
-        };
-        add_cells(rows, cells, G_N_ELEMENTS(cells));
+        if (g_str_equal(row->group, "published") && g_hash_table_add(seen, row->family))
+            append_cases(text, bench, other, row->group, row->family);
     }
-    if (rows->len == 0)
-        return;
-    g_string_append_c(text, '\n');
-    append_table(text, columns, G_N_ELEMENTS(columns), rows, shows);
-}
-
-/* ---- which machine is faster ---- */
-
-/* The ratios of this machine to the other one in a family: medians over its cases. */
-typedef struct {
-    const char *name;
-    guint n;
-    gdouble rate, fma, copy;
-} Family;
-
-/* The fastest row of a case. */
-static const CtBenchRow *
-find_fastest(const CtBench *bench, const CtBenchRow *like)
-{
-    const CtBenchRow *fastest = NULL;
-    for (guint i = 0; i < bench->rows->len; i++) {
-        const CtBenchRow *one = bench->rows->pdata[i];
-        if (g_str_equal(one->group, like->group) && g_str_equal(one->name, like->name) &&
-            one->samples > 0 && (!fastest || one->samples > fastest->samples))
-            fastest = one;
-    }
-    return fastest;
-}
-
-static void
-append_ratio(GArray *values, gdouble a, gdouble b)
-{
-    const gdouble ratio = a / b;
-    if (isfinite(ratio) && ratio > 0)
-        g_array_append_val(values, ratio);
-}
-
-static Family
-compare_family(const CtBench *bench, const CtBench *other, const char *name)
-{
-    Family family = {.name = name};
-    g_autoptr(GArray) rate = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    g_autoptr(GArray) fma = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    g_autoptr(GArray) copy = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    for (guint i = 0; i < bench->rows->len; i++) {
-        const CtBenchRow *row = bench->rows->pdata[i];
-        if (!g_str_equal(row->family, name) || find_fastest(bench, row) != row)
-            continue;
-        const CtBenchRow *beside = find_fastest(other, row);
-        if (!beside)
-            continue;
-        append_ratio(rate, row->samples, beside->samples);
-        append_ratio(fma, row->fma, beside->fma);
-        append_ratio(copy, row->copy, beside->copy);
-    }
-    family.n = rate->len;
-    family.rate = ct_tune_median(rate);
-    family.fma = ct_tune_median(fma);
-    family.copy = ct_tune_median(copy);
-    return family;
-}
-
-/* The families, in the order of their first cases: a Family each. */
-static GArray *
-compare_families(const CtBench *bench, const CtBench *other)
-{
-    GArray *families = g_array_new(FALSE, FALSE, sizeof(Family));
-    for (guint i = 0; i < bench->rows->len; i++) {
-        const char *name = ((const CtBenchRow *)bench->rows->pdata[i])->family;
-        gboolean is_known = FALSE;
-        for (guint k = 0; k < families->len; k++)
-            is_known |= g_str_equal(g_array_index(families, Family, k).name, name);
-        const Family family = compare_family(bench, other, name);
-        if (!is_known && family.n > 0)
-            g_array_append_val(families, family);
-    }
-    return families;
-}
-
-/* Appends the families in which one machine is faster: `sign` 1 this one, −1 the other, 0 none. */
-static void
-append_faster(GString *text, const GArray *families, gint sign, const char *who)
-{
-    const char *between = who;
-    for (guint i = 0; i < families->len; i++) {
-        const Family *family = &g_array_index(families, Family, i);
-        const gdouble more = sign < 0 ? 1 / family->rate : family->rate;
-        const gint is_more = family->rate > alike ? 1 : family->rate < 1 / alike ? -1 : 0;
-        if (is_more != sign)
-            continue;
-        g_string_append_printf(text, "%s%s", between, family->name);
-        if (sign != 0)
-            g_string_append_printf(text, " %.2f times (multiply-adds %.2f, copies %.2f)", more,
-                                   sign < 0 ? 1 / family->fma : family->fma,
-                                   sign < 0 ? 1 / family->copy : family->copy);
-        between = ", ";
-    }
-    if (between != who)
-        g_string_append(text, ".\n");
-}
-
-/* Each case counts at the place where its machine is fastest. */
-static void
-append_comparison(GString *text, const CtBench *bench, const CtBench *other)
-{
-    g_autoptr(GArray) families = compare_families(bench, other);
-    if (families->len == 0) {
-        g_string_append(text, "\nThe machines have no case in common.\n");
-        return;
-    }
-    g_string_append(text, "\nMedians of ratios over the cases of a group, each machine at its "
-                          "fastest place; in parentheses, those of its ceilings.\n");
-    append_faster(text, families, 1, "This machine is faster: ");
-    append_faster(text, families, -1, "The other machine is faster: ");
-    append_faster(text, families, 0, "Both are as fast, within 3 %: ");
 }
 
 char *
 ct_bench_to_text(const CtBench *bench, const CtBench *other)
 {
-    static const char *const groups[] = {"stages", "pipelines", "published"};
     GString *text = g_string_new(NULL);
     append_machine(text, "machine", bench);
     if (other)
@@ -344,9 +321,10 @@ ct_bench_to_text(const CtBench *bench, const CtBench *other)
     if (bench->energy)
         g_string_append_printf(text, "energy: not measured: %s\n", bench->energy);
     append_ceilings(text, bench, other);
-    for (guint i = 0; i < G_N_ELEMENTS(groups); i++)
-        append_cases(text, bench, other, groups[i]);
+    append_cases(text, bench, other, "stages", NULL);
+    append_cases(text, bench, other, "pipelines", NULL);
+    append_published(text, bench, other);
     if (other)
-        append_comparison(text, bench, other);
+        ct_bench_append_comparison(text, bench, other);
     return g_string_free(text, FALSE);
 }

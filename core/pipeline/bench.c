@@ -50,10 +50,19 @@ static const Field of_row[] = {
     {"bytes_per_second", REAL, offsetof(CtBenchRow, bytes)},
     {"multiply_adds_per_second", REAL, offsetof(CtBenchRow, fma)},
     {"copied_bytes_per_second", REAL, offsetof(CtBenchRow, copy)},
+    {"transferred_bytes_per_second", REAL, offsetof(CtBenchRow, transfer)},
     {"share_of_multiply_adds", REAL, offsetof(CtBenchRow, of_fma)},
     {"share_of_copies", REAL, offsetof(CtBenchRow, of_copy)},
+    {"share_of_transfers", REAL, offsetof(CtBenchRow, of_transfer)},
     {"joules_per_operation", REAL, offsetof(CtBenchRow, joules)},
     {"samples_per_second_of_station", REAL, offsetof(CtBenchRow, of_station)},
+    {"planning_seconds", REAL, offsetof(CtBenchRow, planning)},
+    {"allocation_seconds", REAL, offsetof(CtBenchRow, allocation)},
+    {"whole_samples", REAL, offsetof(CtBenchRow, whole)},
+    {"measured_samples", REAL, offsetof(CtBenchRow, stretch)},
+    {"whole_seconds", REAL, offsetof(CtBenchRow, run)},
+    FIELD(CtBenchRow, beside, TEXT),
+    FIELD(CtBenchRow, gain, REAL),
     FIELD(CtBenchRow, published, TEXT),
     FIELD(CtBenchRow, source, TEXT),
     FIELD(CtBenchRow, skipped, TEXT),
@@ -76,6 +85,36 @@ ct_bench(const CtBenchHow *how, GError **error)
     if (own.n_workers == 0)
         own.n_workers = ct_thread_processors();
     return ct_bench_measure(&own, error);
+}
+
+/* ---- choosing ---- */
+
+/* Whether a row is of the group and has one of the names. */
+static gboolean
+is_chosen(const CtBenchRow *row, const char *group, const char *const *names)
+{
+    return ct_bench_is_named(names, row->name) &&
+           (g_str_equal(group, "all") || g_str_equal(group, row->group));
+}
+
+gboolean
+ct_bench_choose(CtBench *bench, const char *group, const char *const *names, GError **error)
+{
+    for (guint n = 0; names && names[n]; n++) {
+        const char *const one[] = {names[n], NULL};
+        gboolean any = FALSE;
+        for (guint i = 0; i < bench->rows->len; i++)
+            any |= is_chosen(bench->rows->pdata[i], group, one);
+        if (any)
+            continue;
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "the figures have no case of '%s' with '%s' in its name", group, names[n]);
+        return FALSE;
+    }
+    for (guint i = bench->rows->len; i-- > 0;)
+        if (!is_chosen(bench->rows->pdata[i], group, names))
+            g_ptr_array_remove_index(bench->rows, i);
+    return TRUE;
 }
 
 /* ---- writing ---- */

@@ -21,7 +21,7 @@ run_slice(Contender *contender, Rates *rates, GError **error)
     CtBenchRates own;
     if (!self->run)
         self->run =
-            ct_bench_run_new(self->one, CT_HOST, contender->n_threads, self->registry, error);
+            ct_bench_run_new(self->one, CT_HOST, contender->n_threads, 0, self->registry, error);
     if (!self->run || !ct_bench_run_slice(self->run, slice_seconds, &own, error))
         return FALSE;
     *rates = (Rates){

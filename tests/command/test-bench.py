@@ -20,8 +20,15 @@ if not IS_EMULATED:
     os.environ["CORNERTURN_CUDA"] = "off"
 CASE_KEYS = ["group", "family", "name", "place", "workers", "variants", "samples_per_second",
              "operations_per_second", "bytes_per_second", "multiply_adds_per_second",
-             "copied_bytes_per_second", "share_of_multiply_adds", "share_of_copies",
-             "joules_per_operation", "samples_per_second_of_station", "published", "source", "skipped"]
+             "copied_bytes_per_second", "transferred_bytes_per_second", "share_of_multiply_adds",
+             "share_of_copies", "share_of_transfers", "joules_per_operation", "samples_per_second_of_station",
+             "planning_seconds", "allocation_seconds", "whole_samples", "measured_samples", "whole_seconds",
+             "beside", "gain", "published", "source", "skipped"]
+TRANSFER_KEYS = ["transferred_bytes_per_second", "share_of_transfers"]
+WHOLE_KEYS = ["whole_samples", "measured_samples", "whole_seconds"]
+# Finite numbers of every case that has run.
+KNOWN_KEYS = ["samples_per_second", "operations_per_second", "bytes_per_second", "multiply_adds_per_second",
+              "copied_bytes_per_second", "planning_seconds", "allocation_seconds"]
 
 
 def run(*arguments):
@@ -62,9 +69,10 @@ class Measured(Folder):
     def check_case(self, one):
         self.assertEqual(list(one), CASE_KEYS)
         self.assertIsNone(one["skipped"], one)
-        for key in CASE_KEYS[6:11]:
+        for key in KNOWN_KEYS:
             self.assertTrue(math.isfinite(one[key]) and one[key] >= 0, (key, one))
-        self.assertGreater(one["samples_per_second"], 0)
+        for key in "samples_per_second", "planning_seconds", "allocation_seconds":
+            self.assertGreater(one[key], 0)
         self.assertGreater(one["share_of_copies"], 0)
 
     def test_cases(self):
@@ -111,31 +119,84 @@ class Measured(Folder):
             self.assertEqual(one["unit"], "operations/s" if "adds" in one["name"] else "bytes/s")
 
     def test_published(self):
-        """A case with transfers runs on devices only."""
+        """A case with transfers runs on devices only. Without a device its row says why there is none."""
         name = "filter ci8 1024x4"
+        suffix = ", 16 stations"
         done = run("--quiet", "--seconds", "0.005", "--json", "published", name)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        wanted = [("", "host", "quad-core x86")]
-        if IS_EMULATED:
-            wanted += [("", "cuda:0", "500 of 1345 GFLOP/s (37%)"), (", with transfers", "cuda:0", "a tenth")]
+        wanted = [("filters", suffix, "host", "quad-core x86"), ("filters", suffix, "cuda:0", "500 of 1345 GFLOP/s (37%)"),
+                  ("filters with transfers", suffix + ", with transfers", "cuda:0", "a tenth")]
         cases = json.loads(done.stdout)["cases"]
         self.assertEqual(len(cases), len(wanted))
-        for one, (suffix, place, figure) in zip(cases, wanted):
-            self.check_case(one)
-            self.assertEqual((one["group"], one["name"], one["place"], one["source"]),
-                             ("published", f"{name}, 16 stations{suffix}", place, "van der Veldt 2011"))
+        for one, (family, suffix, place, figure) in zip(cases, wanted):
+            is_moved = "transfers" in suffix
+            self.assertEqual((one["group"], one["family"], one["name"], one["place"], one["source"]),
+                             ("published", family, name + suffix, place, "van der Veldt 2011"))
             self.assertIn(figure, one["published"])
-            self.assertEqual(one["variants"].count("copy"), 2 if suffix else 0)
+            if place == "host" or IS_EMULATED:
+                self.check_case(one)
+                self.assertEqual(one["variants"].count("copy"), 2 if is_moved else 0)
+                self.assertEqual([one[key] is not None and one[key] > 0 for key in TRANSFER_KEYS], [is_moved] * 2)
+            else:
+                self.assertEqual((one["skipped"], one["samples_per_second"]),
+                                 ("no device: CORNERTURN_CUDA=off forbids it", None))
+
+    def test_ways(self):
+        """A transform by a library, and the project's own beside it."""
+        done = run("--quiet", "--seconds", "0.005", "--json", "published", "transform 16 points, batch of 32")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        cases = [one for one in json.loads(done.stdout)["cases"] if not one["skipped"]]
+        pairs = [("host", "FFTW")] + ([("cuda:0", "cuFFT")] if IS_EMULATED else [])
+        for place, library in pairs:
+            of_library, own = [one for one in cases if one["place"] == place]
+            for one, way in (of_library, library), (own, "own"):
+                self.check_case(one)
+                self.assertEqual(one["name"], f"transform 16 points, batch of 32, {way}")
+            self.assertEqual((of_library["beside"], of_library["gain"]), (None, None))
+            self.assertEqual(own["beside"], of_library["name"])
+            self.assertAlmostEqual(own["gain"], own["samples_per_second"] / of_library["samples_per_second"])
+            if place == "cuda:0":
+                self.assertEqual([one["variants"].partition(":")[0] for one in (of_library, own)], ["cuda", "radix-cuda"])
+
+    @unittest.skipIf(IS_EMULATED, "once is enough")
+    def test_wholes(self):
+        """Whole sums and runs, or a part of one that takes too long."""
+        log = self.folder / "log.json"
+        done = run("--quiet", "--seconds", "0.005", "--log", str(log), "published", "ci8 32 stations, 128 ",
+                   "ci8 32 stations, 1000000", "64x16, 2^27")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        sum_, long_, bank = [one for one in json.loads(log.read_text(encoding="utf-8"))["cases"] if not one["skipped"]]
+        for one, whole, width in (sum_, 128, 8 * 32 * 2), (long_, 1000000, 8 * 32 * 2), (bank, 1 << 27, 1):
+            self.check_case(one)
+            self.assertEqual(one["whole_samples"], whole)
+            self.assertAlmostEqual(one["whole_seconds"] * one["samples_per_second"] / width / whole, 1, places=6)
+        self.assertGreaterEqual(sum_["measured_samples"], 0.9 * 128)
+        self.assertLess(long_["measured_samples"], 1000000)
+        self.assertRegex(done.stdout, r"(?m)^correlator ci8 32 stations, 128 spectra +host .* \d+ x 128 ")
+        self.assertRegex(done.stdout, r"(?m)^correlator ci8 32 stations, 1000000 spectra +host .* of 1\.00 M ")
+        self.assertRegex(done.stdout, r"(?m)^published banks +place .* one takes +planning +allocation ")
+        self.assertRegex(done.stdout, r"(?m)^published banks on a device: 1 case skipped: no device: ")
+
+    @unittest.skipIf(IS_EMULATED, "the number is that of a host")
+    def test_all_that_is_published(self):
+        """Filters 15, transforms 28, correlators 56, capacity 5, layouts 6, banks 8."""
+        with subprocess.Popen([COMMAND, "bench", "--seconds", "1e-6", "published"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.stderr.readline(), "1 of 118: filter ci4 64x64, 16 stations\n")
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
 
     @unittest.skipIf(IS_EMULATED, "once is enough")
     def test_layouts(self):
         done = run("--quiet", "--seconds", "0.005", "published", "lofar-1", "stations, inserted", "capacity of fx-correlator, 16")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"(?m)^lofar-1, default layouts .*\+ transpose")
-        self.assertRegex(done.stdout, r"(?m)^lofar-1, tuned layouts .* Kis 2013: tuned 20% faster")
+        self.assertRegex(done.stdout, r"(?m)^lofar-1, 64 stations, default layouts .*\+ transpose")
+        self.assertRegex(done.stdout, r"(?m)^lofar-1, 64 stations, tuned layouts .* [\d.]+ x default layouts +Kis 2013: tuned 20% faster")
         rows = dict(re.findall(r"(?m)^(\S.*?) {2,}host +(\S+ .)", done.stdout))
         self.assertEqual(len(rows), 4, done.stdout)
-        self.assertNotIn("skipped", done.stdout)
+        self.assertEqual(re.findall(r"(?m)^published (\w+) on a device: (\d) cases? skipped: ", done.stdout),
+                         [("capacity", "1"), ("layouts", "3")])
 
     @unittest.skipIf(IS_EMULATED, "once is enough")
     def test_pipeline(self):
@@ -165,19 +226,26 @@ class Compared(Folder):
         return done.stdout
 
     def test_families(self):
-        these = figures([case("correlators", "a", 8e9), case("correlators", "b", 2e9),
-                         case("correlators", "c", 3e9), case("filters", "d", 1e9), case("transforms", "e", 5e9)])
-        those = figures([case("correlators", "a", 1e9, multiply_adds_per_second=5e10),
-                         case("correlators", "b", 1e9, multiply_adds_per_second=5e10),
-                         case("correlators", "c", 1e9, multiply_adds_per_second=5e10),
-                         case("filters", "d", 2e9, copied_bytes_per_second=6e10), case("transforms", "e", 5e9)])
+        arithmetic, memory = {"share_of_multiply_adds": 0.8, "share_of_copies": 0.1}, {"share_of_copies": 0.4}
+        these = figures([case("correlators", "a", 8e9, **arithmetic), case("correlators", "b", 2e9, **arithmetic),
+                         case("correlators", "c", 3e9, **arithmetic), case("filters", "d", 1e9, **memory),
+                         case("transforms", "e", 5e8)])
+        half = arithmetic | {"multiply_adds_per_second": 5e10}
+        those = figures([case("correlators", "a", 1e9, **half), case("correlators", "b", 1e9, **half),
+                         case("correlators", "c", 1e9, **half), case("transforms", "e", 5e8),
+                         case("filters", "d", 2e9, **memory | {"copied_bytes_per_second": 6e10})])
         text = self.compare(these, those)
         self.assertRegex(text, r"(?m)^a +host +8\.00 G +1\.00 G +8\.00 ")
         self.assertRegex(text, r"(?m)^d +host +1\.00 G +2\.00 G +0\.50 ")
-        self.assertEqual(text.splitlines()[-3:], [
-            "This machine is faster: correlators 3.00 times (multiply-adds 2.00, copies 1.00).",
-            "The other machine is faster: filters 2.00 times (multiply-adds 1.00, copies 3.00).",
-            "Both are as fast, within 3 %: transforms."])
+        self.assertEqual(text.splitlines()[-4:], [
+            "correlators, 3 cases: this machine is 3.00 times as fast. They are bound by arithmetic: 80% of "
+            "multiply-adds here, 80% there, and this machine has 2.00 times the rate of multiply-adds.",
+            "filters, 1 case: the other machine is 2.00 times as fast. The nearest ceiling is memory: 40% of copies "
+            "here, 40% there, and the other machine has 3.00 times the rate of copies.",
+            "transforms, 1 case: both are as fast, within 3%. No ceiling is near, the nearest is memory: 5% of copies "
+            "here, 5% there, and this machine has 1.00 times the rate of copies.",
+            "All together, 5 cases: this machine is 2.00 times as fast. This machine is faster in 3, the other one in "
+            "1. The nearest ceiling is arithmetic in 3, memory in 2."])
 
     def test_places(self):
         """Each machine counts at its fastest place; rows are compared place by place."""
@@ -185,15 +253,61 @@ class Compared(Folder):
         text = self.compare(these, figures([case("filters", "a", 2e9)]))
         self.assertRegex(text, r"(?m)^a +host +1\.00 G +2\.00 G +0\.50 ")
         self.assertRegex(text, r"(?m)^a +cuda:0 +100 G +400 G ")
-        self.assertIn("This machine is faster: filters 50.00 times", text)
+        self.assertIn("filters, 1 case: this machine is 50.00 times as fast.", text)
+
+    def test_reasons(self):
+        """What binds, and who has more of it; of cases that no ceiling explains, other variants."""
+        def made(fma, share, **others):
+            return case("filters", "a, 64 stations", 1e9, multiply_adds_per_second=fma, share_of_multiply_adds=share,
+                        share_of_copies=0.1, **others)
+        for these, those, words in (
+                (made(4e11, 0.8), made(1e11, 0.8) | {"samples_per_second": 2.5e8},
+                 "this machine is 4.00 times as fast. They are bound by arithmetic: 80% of multiply-adds here, 80% "
+                 "there, and this machine has 4.00 times the rate of multiply-adds."),
+                (made(1e11, 3, variants="cpu-amx"), made(1e11, 1) | {"samples_per_second": 3.3e8},
+                 "this machine is 3.03 times as fast. They are bound by arithmetic: 300% of multiply-adds here, 100% "
+                 "there, and this machine has 1.00 times the rate of multiply-adds; it runs other variants (a, 64 "
+                 "stations: cpu-amx here, cpu there)."),
+                (made(1e11, 0.01, share_of_transfers=0.9, transferred_bytes_per_second=1e10),
+                 made(1e11, 0.02, share_of_transfers=0.9, transferred_bytes_per_second=2e10) | {"samples_per_second": 2e9},
+                 "the other machine is 2.00 times as fast. They are bound by transfers: 90% of transfers here, 90% "
+                 "there, and the other machine has 2.00 times the rate of transfers.")):
+            with self.subTest(words):
+                text = self.compare(figures([these]), figures([those]))
+                self.assertEqual(text.splitlines()[-1], "filters, 1 case: " + words)
+
+    def test_names(self):
+        """Figures that were read are chosen like those that are measured."""
+        these, those = self.write("this.json", figures([case("filters", "a, 16 stations", 1e9), case("filters", "a, 64 stations", 3e9),
+                                                        case("filters", "b, 64 stations", 1e9, group="published")])), \
+            self.write("other.json", figures([case("filters", "a, 16 stations", 5e9), case("filters", "a, 64 stations", 1e9)]))
+        done = run("--read", these, "--compare", those, "64 stations")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotIn("16 stations", done.stdout)
+        self.assertIn("b, 64 stations", done.stdout)
+        self.assertIn("filters, 1 case: this machine is 3.00 times as fast.", done.stdout)
+        done = run("--read", these, "published")
+        self.assertNotIn("a, 64 stations", done.stdout)
+        done = run("--read", these, "stages", "b, 64")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, "the figures have no case of 'stages' with 'b, 64' in its name\n")
+
+    def test_devices(self):
+        """A case that this machine lacks a device for stands beside that of the other one."""
+        none = {key: None for key in CASE_KEYS[6:23]}
+        mine = [case("filters", name, 1, place="cuda:0", group="published", **none, skipped="no device: none")
+                for name in ("a", "b")]
+        text = self.compare(figures(mine), figures([case("filters", "a", 1e9, place="cuda:0", group="published")]))
+        self.assertRegex(text, r"(?m)^a +cuda:0 +1\.00 G .* skipped: no device: none\n")
+        self.assertIn("published filters on a device: 1 case skipped: no device: none\n", text)
 
     def test_skipped(self):
         """A case that one machine has skipped counts for nobody."""
-        none = {key: None for key in CASE_KEYS[6:14]}
+        none = {key: None for key in CASE_KEYS[6:23]}
         these = figures([case("filters", "a", 1e9), case("filters", "b", 1, **none, skipped="too large")])
         text = self.compare(these, figures([case("filters", "a", 1e9), case("filters", "b", 1e9)]))
         self.assertIn("skipped: too large", text)
-        self.assertIn("Both are as fast, within 3 %: filters.\n", text)
+        self.assertIn("filters, 1 case: both are as fast, within 3%.", text)
 
     def test_ceilings(self):
         def ceiling(rate, workers):
@@ -239,7 +353,7 @@ class Refused(Folder):
                 (["--seconds", "-1"], "--seconds wants a number of seconds, more than 0"),
                 (["--quick", "--seconds", "1"], "one of --quick and --seconds"),
                 (["--workers", "0"], "--workers wants a number from 1 to 4096"),
-                (["--read", "x", "gains"], "--read measures nothing")):
+                (["--read", "x", "--quick"], "--read measures nothing")):
             with self.subTest(arguments):
                 self.refuse(arguments, 2, "cornerturn bench: .*" + message)
 

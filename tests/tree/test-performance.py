@@ -66,6 +66,19 @@ cf32  distance 1:  0.71 of copy, the median of 10
 cf32  the slowest order     0.56 of copy, at least 0.30: pass
 ci8   the median            0.60 of copy
 """
+PUBLISHED = """# 2026-01-02, A processor, 2 processors
+machine: A processor, 2 workers
+energy: not measured: no counters
+
+published filters               place  samples/s  operations/s  of FMA  published                  variants
+filter ci4 64x64, 16 stations   host       158 M        40.5 G   12.1%  Somebody 2011: 16 GFLOP/s  cpu-avx512
+filter ci8 64x64, 16 stations   host                                    Somebody 2011: 16 GFLOP/s  skipped: too large
+published filters on a device: 2 cases skipped: no device: none
+
+published layouts       place  samples/s  gain              published             variants
+one, default layouts    host        78 M                                          cpu; + transpose
+one, tuned layouts      host       100 M  1.28 x default    Another 2013: by 20%  cpu
+"""
 
 
 def page(template, **outputs):
@@ -158,6 +171,16 @@ class Tables(unittest.TestCase):
             "| gains, power | 2405 / 2206: 1.11 |", "| processor | cf32 | 0.71 |",
             "2026-01-03. A device.", "| GPU | cf32 | 0.71 |")
 
+    def test_of_what_is_published(self):
+        text = page("@run-published@\n\n@published@\n", published=PUBLISHED)
+        self.assert_rows(
+            text, "2026-01-02, A processor, 2 processors.", "### Filters", "Published: Somebody 2011: 16 GFLOP/s.",
+            "|  | place | samples/s | of FMA |", "| filter ci4 64x64, 16 stations | host | 158 M | 12.1% |",
+            "| filter ci8 64x64, 16 stations | host |  |  |", "### Layouts", "|  | place | samples/s | gain | published |",
+            "| one, default layouts | host | 78 M |  |  |",
+            "| one, tuned layouts | host | 100 M | 1.28 x default | Another 2013: by 20% |")
+        self.assertNotIn("on a device", text)
+
     def test_of_nothing(self):
         self.assertEqual(page("a\n\n@run-gpu@\n\n@banks@\n"), "a\n\nNot measured in this run.\n")
 
@@ -237,7 +260,7 @@ class Command(unittest.TestCase):
 
     def test_refuses_what_it_does_not_know(self):
         with self.tree() as root:
-            self.assertIn("--measure wants floors, network, orders-cpu, kernels-cpu, stage, pipeline, fusion, gpu, orders-gpu, but is "
+            self.assertIn("--measure wants floors, network, orders-cpu, kernels-cpu, stage, pipeline, fusion, published, gpu, orders-gpu, but is "
                           "given stages", self.run_in(root, "--measure", "stages").stderr)
             self.assertIn("scripts/performance --measure [GROUP…]", self.run_in(root, "--all").stderr)
             (root / "build" / "build.ninja").unlink()

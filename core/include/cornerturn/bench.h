@@ -32,6 +32,10 @@ CT_EXPORT CtBench *ct_bench(const CtBenchHow *how, GError **error);
  * errors. */
 CT_EXPORT CtBench *ct_bench_parse(const char *text, gssize length, const char *name,
                                   GError **error);
+/* Keeps only the cases of `group`, a CtBenchHow's ("all" keeps all), with one of `names` in theirs
+ * (NULL: all). Ceilings stay. FALSE with an error if a name chooses none. */
+CT_EXPORT gboolean ct_bench_choose(CtBench *bench, const char *group, const char *const *names,
+                                   GError **error);
 CT_EXPORT void ct_bench_free(CtBench *bench);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtBench, ct_bench_free)
 
