@@ -7,33 +7,38 @@ import subprocess
 import sys
 import tempfile
 
-# Installed once for each build folder, by name and version. (Old files are deleted from the cache of
-# the tests, one by one.)
-CACHE = pathlib.Path(os.environ["CORNERTURN_TEST_PLUGINS"]).parent / "oracles"
+# Installed once, by name and version, for all build folders that have the same cache of tests.
+CACHE = pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "oracles"
+PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def make(folder, command):
+    """Makes a folder by `command(temporary folder)`, unless it is there; FALSE if that fails. Other
+    tests may make it meanwhile."""
+    if folder.exists():
+        return True
+    CACHE.mkdir(parents=True, exist_ok=True)
+    made = pathlib.Path(tempfile.mkdtemp(prefix="making-", dir=CACHE))
+    try:
+        subprocess.run(command(made / "whole"), check=True, timeout=240, capture_output=True)
+        (made / "whole").rename(folder)
+    except (subprocess.SubprocessError, OSError):
+        return folder.exists()
+    finally:
+        shutil.rmtree(made)
+    return True
 
 
 def install(packages, *options):
     """The folder of installed packages ("baseband==4.3.0", or several with spaces between them), by
     pip with these options; None if there is no way to get them."""
-    folder = CACHE / (f"{'+'.join([*packages.split(), *options])}-python"
-                      f"{sys.version_info[0]}.{sys.version_info[1]}")
-    if folder.exists():
-        return folder
-    CACHE.mkdir(parents=True, exist_ok=True)
-    made = pathlib.Path(tempfile.mkdtemp(prefix="making-", dir=CACHE))
-    try:
-        subprocess.run([sys.executable, "-m", "venv", made / "venv"], check=True, timeout=60,
-                       capture_output=True)
-        subprocess.run([made / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet",
-                        "--target", made / "packages", *options, *packages.split()],
-                       check=True, timeout=240, capture_output=True)
-        (made / "packages").rename(folder)
-    except (subprocess.SubprocessError, OSError):
-        # Another test may have made it meanwhile.
-        return folder if folder.exists() else None
-    finally:
-        shutil.rmtree(made)
-    return folder
+    pip = CACHE / f"pip-{PYTHON}"
+    folder = CACHE / f"{'+'.join([*packages.split(), *options])}-{PYTHON}"
+    found = folder.exists() or (
+        make(pip, lambda made: [sys.executable, "-m", "venv", made]) and
+        make(folder, lambda made: [pip / "bin" / "python", "-m", "pip", "install", "--quiet",
+                                   "--target", made, *options, *packages.split()]))
+    return folder if found else None
 
 
 def run(test, packages, script, *arguments):
