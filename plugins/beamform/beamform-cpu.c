@@ -19,12 +19,10 @@ sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
 
 /* There are registers for eight rows of sums if the processor has 32 of them, for four if it has
  * 16. */
-enum { ROWS, COLUMNS, CHUNK };
+enum { ROWS, CHUNK };
 static const CtTunable tunables[] = {
     [ROWS] = {"rows", CT_VALUES(4, 8), CT_VECTOR_BYTES == 64 ? 8 : 4,
-              "times that are summed in registers at once"},
-    [COLUMNS] = {"columns", CT_VALUES(1, 2), 1,
-                 "vectors of beams that are summed in registers at once"},
+              "times and polarisations that are summed in registers at once"},
     [CHUNK] = {"chunk", CT_VALUES(8, 16, 32, 64), 16,
                "KiB of voltages from which some beams are computed before the next beams"},
     {NULL},
@@ -42,8 +40,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         .n_stations = (gsize)self->n_stations,
         .n_pols = (gsize)self->n_pols,
         .type = self->type,
+        .paired = self->n_pols == 2 && !self->weights_have_pol && self->to_pol > self->to_beam,
         .rows = (gsize)prepare->tuning[ROWS],
-        .columns = (gsize)prepare->tuning[COLUMNS],
         .chunk_bytes = (gsize)prepare->tuning[CHUNK] << 10,
     };
     if (!CT_ISA(beamform_shape)(shape)) {

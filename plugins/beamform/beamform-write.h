@@ -26,11 +26,11 @@
 typedef gfloat Vector __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef gfloat Unaligned __attribute__((vector_size(CT_VECTOR_BYTES), aligned(4), may_alias));
 
-/* Writes a tile [time][pol][beam] of VECTOR_FLOATS complex beams to `n_times` times and `n_beams`
- * beams. */
+/* Writes a tile [time][pol][beam] of `room` complex beams to `n_times` times and `n_beams` beams.
+ */
 static inline void
-write_tile(gsize n_pols, const gfloat *tile, gsize n_times, gsize n_beams, guint8 *beams,
-           const BeamformStrides *to)
+write_tile(gsize n_pols, gsize room, const gfloat *tile, gsize n_times, gsize n_beams,
+           guint8 *beams, const BeamformStrides *to)
 {
     if (n_beams == VECTOR_FLOATS && n_pols == 2 && to->pol == 8 && to->across == 16) {
         for (gsize t = 0; t < n_times; t++, tile += 4 * VECTOR_FLOATS, beams += to->time) {
@@ -48,12 +48,30 @@ write_tile(gsize n_pols, const gfloat *tile, gsize n_times, gsize n_beams, guint
         for (gsize t = 0; t < n_times; t++)
             for (gsize p = 0; p < n_pols; p++)
                 memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
-                       tile + (t * n_pols + p) * 2 * VECTOR_FLOATS, n_beams * 8);
+                       tile + (t * n_pols + p) * 2 * room, n_beams * 8);
         return;
     }
     for (gsize b = 0; b < n_beams; b++, beams += to->across)
         for (gsize t = 0; t < n_times; t++)
             for (gsize p = 0; p < n_pols; p++)
                 memcpy(beams + (gint64)p * to->pol + (gint64)t * to->time,
-                       tile + ((t * n_pols + p) * VECTOR_FLOATS + b) * 2, 8);
+                       tile + ((t * n_pols + p) * room + b) * 2, 8);
+}
+
+/* The same of a tile [time][beam][pol] of two polarisations. */
+static inline void
+write_pairs(gsize room, const gfloat *tile, gsize n_times, gsize n_beams, guint8 *beams,
+            const BeamformStrides *to)
+{
+    for (gsize b = 0; b < n_beams; b++, beams += to->across)
+        for (gsize t = 0; t < n_times; t++) {
+            const gfloat *pair = tile + (t * room + b) * 4;
+            guint8 *y = beams + (gint64)t * to->time;
+            if (to->pol == 8) {
+                memcpy(y, pair, 16);
+            } else {
+                memcpy(y, pair, 8);
+                memcpy(y + to->pol, pair + 2, 8);
+            }
+        }
 }
