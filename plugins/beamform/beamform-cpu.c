@@ -58,14 +58,17 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return ct_beamform_allocate(self, prepare, error);
 }
 
-/* The share of the efficiency that a number of beams reaches: few beams do not fill a vector, and
- * the voltages are read for few sums. */
+/* The share of the efficiency that a number of beams reaches: the last vector may be partly empty,
+ * and the voltages are read for few sums. */
 static gdouble
 share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
       G_GNUC_UNUSED const CtLayout *outputs)
 {
-    const gdouble n_beams = (gdouble)ct_stream_length(&nodes[0].outputs[0], "beam");
-    return 0.4 + 0.6 * MIN(1, n_beams / 16);
+    const gint64 n_beams = ct_stream_length(&nodes[0].outputs[0], "beam");
+    const gint64 few = ct_stream_length(&nodes[0].inputs[0], "pol") == 2 ? CT_VECTOR_BYTES / 16
+                                                                         : CT_VECTOR_BYTES / 8;
+    const gdouble filled = (gdouble)n_beams / (gdouble)((n_beams + few - 1) / few * few);
+    return filled * (0.6 + 0.4 * MIN(1, (gdouble)n_beams / 16));
 }
 
 /* Weights are repacked once, from any order. */
