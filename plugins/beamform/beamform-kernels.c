@@ -118,8 +118,8 @@ static gsize
 n_blocks(const BeamformShape *shape)
 {
     const gsize wide = n_wide(shape), few = few_beams(shape);
-    return wide +
-           (MAX(shape->n_beams, wide * VECTOR_FLOATS) - wide * VECTOR_FLOATS + few - 1) / few;
+    const gsize rest = shape->n_beams - MIN(shape->n_beams, wide * VECTOR_FLOATS);
+    return wide + (rest + few - 1) / few;
 }
 
 static Block
