@@ -19,12 +19,10 @@ sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
 
 /* There are registers for eight rows of sums if the processor has 32 of them, for four if it has
  * 16. */
-enum { ROWS, COLUMNS, CHUNK };
+enum { ROWS, CHUNK };
 static const CtTunable tunables[] = {
     [ROWS] = {"rows", CT_VALUES(4, 8), CT_VECTOR_BYTES == 64 ? 8 : 4,
-              "times that are summed in registers at once"},
-    [COLUMNS] = {"columns", CT_VALUES(1, 2), 1,
-                 "vectors of beams that are summed in registers at once"},
+              "times and polarisations that are summed in registers at once"},
     [CHUNK] = {"chunk", CT_VALUES(8, 16, 32, 64), 16,
                "KiB of voltages from which some beams are computed before the next beams"},
     {NULL},
@@ -42,8 +40,8 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
         .n_stations = (gsize)self->n_stations,
         .n_pols = (gsize)self->n_pols,
         .type = self->type,
+        .paired = self->n_pols == 2 && !self->weights_have_pol && self->to_pol > self->to_beam,
         .rows = (gsize)prepare->tuning[ROWS],
-        .columns = (gsize)prepare->tuning[COLUMNS],
         .chunk_bytes = (gsize)prepare->tuning[CHUNK] << 10,
     };
     if (!CT_ISA(beamform_shape)(shape)) {
@@ -60,14 +58,17 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     return ct_beamform_allocate(self, prepare, error);
 }
 
-/* The share of the efficiency that a number of beams reaches: few beams do not fill a vector, and
- * the voltages are read for few sums. */
+/* The share of the efficiency that a number of beams reaches: the last vector may be partly empty,
+ * and the voltages are read for few sums. */
 static gdouble
 share(const CtNode *nodes, G_GNUC_UNUSED const CtLayout *inputs,
       G_GNUC_UNUSED const CtLayout *outputs)
 {
-    const gdouble n_beams = (gdouble)ct_stream_length(&nodes[0].outputs[0], "beam");
-    return 0.4 + 0.6 * MIN(1, n_beams / 16);
+    const gint64 n_beams = ct_stream_length(&nodes[0].outputs[0], "beam");
+    const gint64 few = ct_stream_length(&nodes[0].inputs[0], "pol") == 2 ? CT_VECTOR_BYTES / 16
+                                                                         : CT_VECTOR_BYTES / 8;
+    const gdouble filled = (gdouble)n_beams / (gdouble)((n_beams + few - 1) / few * few);
+    return filled * (0.6 + 0.4 * MIN(1, (gdouble)n_beams / 16));
 }
 
 /* Weights are repacked once, from any order. */

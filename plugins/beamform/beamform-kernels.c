@@ -4,20 +4,41 @@
 
 #include "beamform-write.h"
 
-/* The most times, and the most vectors of beams, that are summed in registers at once. */
-#define MOST_ROWS    8
-#define MOST_COLUMNS 2
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 
-/* LOW and HIGH interleave the lower and upper halves of two vectors, element by element. */
+/* The most sums of two vectors that are in registers at once, and the times whose beams are
+ * written together. */
+#define MOST_SUMS  8
+#define TILE_TIMES 8
+
+/* LOW and HIGH interleave the lower and upper halves of two vectors, element by element. SWAPPED
+ * exchanges the parts of complex elements; SIGNS has the signs of i times such elements. */
 #if CT_VECTOR_BYTES == 64
-#define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LOW     0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH    8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define SWAPPED 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
+#define SIGNS   -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1
+#define TWICE(n)                                                                                   \
+    n, n, n + 1, n + 1, n + 2, n + 2, n + 3, n + 3, n + 4, n + 4, n + 5, n + 5, n + 6, n + 6,      \
+        n + 7, n + 7
+#define FOURFOLD(n)                                                                                \
+    n, n, n, n, n + 1, n + 1, n + 1, n + 1, n + 2, n + 2, n + 2, n + 2, n + 3, n + 3, n + 3, n + 3
 #elif CT_VECTOR_BYTES == 32
-#define LOW  0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#define LOW         0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH        4, 12, 5, 13, 6, 14, 7, 15
+#define SWAPPED     1, 0, 3, 2, 5, 4, 7, 6
+#define SIGNS       -1, 1, -1, 1, -1, 1, -1, 1
+#define TWICE(n)    n, n, n + 1, n + 1, n + 2, n + 2, n + 3, n + 3
+#define FOURFOLD(n) n, n, n, n, n + 1, n + 1, n + 1, n + 1
 #else
-#define LOW  0, 4, 1, 5
-#define HIGH 2, 6, 3, 7
+#define LOW         0, 4, 1, 5
+#define HIGH        2, 6, 3, 7
+#define SWAPPED     1, 0, 3, 2
+#define SIGNS       -1, 1, -1, 1
+#define TWICE(n)    n, n, n + 1, n + 1
+#define FOURFOLD(n) n, n, n, n
 #endif
 
 /* ---- types ---- */
@@ -51,24 +72,66 @@ read_ci16(const guint8 *from, gsize n, gfloat *to)
         to[k] = x[k];
 }
 
+static void
+read_cf32(const guint8 *from, gsize n, gfloat *to)
+{
+    memcpy(to, from, n * 8);
+}
+
 static const Read readers[CT_N_TYPES] = {
     [CT_CI4] = read_ci4,
     [CT_CI8] = read_ci8,
     [CT_CI16] = read_ci16,
+    [CT_CF32] = read_cf32,
 };
 
 /* ---- sizes ---- */
 
+/* The polarisations that are side by side and have the same weights. */
 static gsize
-n_blocks(const BeamformShape *shape)
+row_pols(const BeamformShape *shape)
 {
-    return (shape->n_beams + VECTOR_FLOATS - 1) / VECTOR_FLOATS;
+    return shape->paired ? 2 : 1;
+}
+
+/* The beams of a vector that has an element for each part of a row. */
+static gsize
+few_beams(const BeamformShape *shape)
+{
+    return VECTOR_FLOATS / 2 / row_pols(shape);
+}
+
+/* Beams that are summed at once: VECTOR_FLOATS, or few_beams. */
+typedef struct {
+    gsize first, n_beams, room;
+    gsize panel; /* the floats in front of its weights */
+} Block;
+
+static gsize
+n_wide(const BeamformShape *shape)
+{
+    const gsize rest = shape->n_beams % VECTOR_FLOATS;
+    return shape->n_beams / VECTOR_FLOATS + (rest > VECTOR_FLOATS - few_beams(shape));
 }
 
 static gsize
-panel_floats(const BeamformShape *shape)
+n_blocks(const BeamformShape *shape)
 {
-    return shape->n_stations * 2 * VECTOR_FLOATS;
+    const gsize wide = n_wide(shape), few = few_beams(shape);
+    const gsize rest = shape->n_beams - MIN(shape->n_beams, wide * VECTOR_FLOATS);
+    return wide + (rest + few - 1) / few;
+}
+
+static Block
+find_block(const BeamformShape *shape, gsize i)
+{
+    const gsize wide = n_wide(shape), few = few_beams(shape);
+    Block block = {.first = i * VECTOR_FLOATS, .room = VECTOR_FLOATS};
+    if (i >= wide)
+        block = (Block){.first = wide * VECTOR_FLOATS + (i - wide) * few, .room = few};
+    block.n_beams = MIN(block.room, shape->n_beams - block.first);
+    block.panel = block.first * shape->n_stations * 2;
+    return block;
 }
 
 static gsize
@@ -77,12 +140,12 @@ spectrum_bytes(const BeamformShape *shape)
     return shape->n_stations * shape->n_pols * 8;
 }
 
-/* The times of a chunk: whole rows of cells. */
+/* The times of a chunk: whole tiles. */
 static gsize
 chunk_times(const BeamformShape *shape)
 {
-    const gsize times = shape->chunk_bytes / spectrum_bytes(shape) / shape->rows * shape->rows;
-    return MAX(times, shape->rows);
+    const gsize times = shape->chunk_bytes / spectrum_bytes(shape) / TILE_TIMES * TILE_TIMES;
+    return MAX(times, TILE_TIMES);
 }
 
 static gsize
@@ -91,21 +154,23 @@ round_up(gsize bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* The bytes of the sums of a cell's rows and a block of beams, [time][pol][beam] complex, including
- * rows that are not used. */
+/* The bytes of the beams of a block and TILE_TIMES times. */
 static gsize
 tile_bytes(const BeamformShape *shape)
 {
-    return (shape->n_pols + 1) * shape->rows * 2 * CT_VECTOR_BYTES;
+    return TILE_TIMES * shape->n_pols * 2 * CT_VECTOR_BYTES;
 }
 
 gboolean
 CT_ISA(beamform_shape)(BeamformShape *shape)
 {
-    if (shape->type != CT_CF32 && !readers[shape->type])
+    if (!readers[shape->type])
         return FALSE;
-    shape->panels_bytes = n_blocks(shape) * panel_floats(shape) * sizeof(gfloat);
-    shape->scratch_bytes = MOST_COLUMNS * tile_bytes(shape) + round_up(spectrum_bytes(shape)) +
+    const Block last = find_block(shape, n_blocks(shape) - 1);
+    /* Vectors are read, also where weights have half of one. */
+    shape->panels_bytes =
+        (last.panel + shape->n_stations * 2 * last.room + VECTOR_FLOATS) * sizeof(gfloat);
+    shape->scratch_bytes = tile_bytes(shape) + round_up(spectrum_bytes(shape)) +
                            round_up(chunk_times(shape) * spectrum_bytes(shape));
     return TRUE;
 }
@@ -114,140 +179,229 @@ void
 CT_ISA(beamform_pack)(const BeamformShape *shape, const guint8 *weights, gint64 beam_stride,
                       gint64 station_stride, void *panels)
 {
-    gfloat *to = panels;
-    for (gsize block = 0; block < n_blocks(shape); block++)
-        for (gsize s = 0; s < shape->n_stations; s++, to += 2 * VECTOR_FLOATS)
-            for (gsize element = 0; element < VECTOR_FLOATS; element++) {
-                const gsize b = block * VECTOR_FLOATS + element;
-                const gfloat *w = (const gfloat *)(weights + (gint64)b * beam_stride +
-                                                   (gint64)s * station_stride);
-                to[element] = b < shape->n_beams ? w[0] : 0;
-                to[VECTOR_FLOATS + element] = b < shape->n_beams ? w[1] : 0;
+    for (gsize i = 0; i < n_blocks(shape); i++) {
+        const Block block = find_block(shape, i);
+        gfloat *to = (gfloat *)panels + block.panel;
+        for (gsize s = 0; s < shape->n_stations; s++, to += 2 * block.room)
+            for (gsize b = 0; b < block.room; b++) {
+                const gfloat *w =
+                    (const gfloat *)(weights + (gint64)(block.first + b) * beam_stride +
+                                     (gint64)s * station_stride);
+                to[b] = b < block.n_beams ? w[0] : 0;
+                to[block.room + b] = b < block.n_beams ? w[1] : 0;
             }
+    }
 }
 
 /* ---- sums ---- */
 
-/* The operands of a cell: rows of voltages; `n_columns` panels of weights and as many tiles of
- * sums, at these distances in floats; consecutive rows of a tile are row_step floats apart. */
+/* The operands of a cell: rows, each the voltages of a time and of one polarisation or two, which
+ * are side by side; a panel of weights; where the beams of each row go; and what will be read next,
+ * a line for each station. */
 typedef struct {
     gsize n_stations;
-    const guint8 *rows[MOST_ROWS];
-    gint64 station_stride;
+    const guint8 *rows;
+    gint64 row_stride, station_stride;
     const gfloat *panel;
-    gsize panel_step, n_columns;
-    gfloat *tile;
-    gsize tile_step, row_step;
+    guint8 *to;
+    gint64 to_stride;
+    const guint8 *ahead;
 } Cell;
 
-/* Σ_s w[s] · x[r][s] for `n_rows` rows and the beams of `n_columns` panels; the two are constants
- * after inlining. */
+/* Σ_s w[s] · x[r][s] for the beams of a vector, whose products with both parts of a voltage are
+ * summed; [row][beam][pol]. The numbers of rows and polarisations are constants after inlining. */
 static inline __attribute__((always_inline)) void
-sum_rows(const Cell *cell, const gsize n_rows, const gsize n_columns)
+sum_wide(const Cell *cell, const gsize n_rows, const gsize n_pols)
 {
-    Vector re[MOST_COLUMNS][MOST_ROWS], im[MOST_COLUMNS][MOST_ROWS];
-    const guint8 *x[MOST_ROWS];
+    const gsize n_sums = n_rows * n_pols;
+    Vector re[MOST_SUMS], im[MOST_SUMS];
+    const guint8 *x[MOST_SUMS];
+    const gfloat *restrict panel = cell->panel;
+#pragma GCC unroll 8
+    for (gsize r = 0; r < n_rows; r++)
+        x[r] = cell->rows + (gint64)r * cell->row_stride;
+#pragma GCC unroll 8
+    for (gsize k = 0; k < n_sums; k++)
+        re[k] = im[k] = (Vector){0};
+    const gint64 station_stride = cell->station_stride;
+    gint64 at = 0;
+    for (gsize s = 0; s < cell->n_stations; s++, at += station_stride) {
+        const Vector w_re = ((const Vector *)panel)[2 * s];
+        const Vector w_im = ((const Vector *)panel)[2 * s + 1];
+        __builtin_prefetch(cell->ahead + s * 64, 0, 2);
+#pragma GCC unroll 8
+        for (gsize k = 0; k < n_sums; k++) {
+            const gfloat *v = (const gfloat *)(x[k / n_pols] + at) + k % n_pols * 2;
+            re[k] += v[0] * w_re;
+            im[k] += v[0] * w_im;
+            re[k] -= v[1] * w_im;
+            im[k] += v[1] * w_re;
+        }
+    }
+#pragma GCC unroll 8
+    for (gsize r = 0; r < n_rows; r++) {
+        const gsize k = r * n_pols, other = k + n_pols - 1;
+        Unaligned *to = (Unaligned *)(cell->to + (gint64)r * cell->to_stride);
+        const Vector low = __builtin_shufflevector(re[k], im[k], LOW);
+        const Vector high = __builtin_shufflevector(re[k], im[k], HIGH);
+        const Vector other_low = __builtin_shufflevector(re[other], im[other], LOW);
+        const Vector other_high = __builtin_shufflevector(re[other], im[other], HIGH);
+        if (n_pols == 1) {
+            to[0] = low;
+            to[1] = high;
+        } else {
+            to[0] = __builtin_shufflevector(low, other_low, LOW_PAIRS);
+            to[1] = __builtin_shufflevector(low, other_low, HIGH_PAIRS);
+            to[2] = __builtin_shufflevector(high, other_high, LOW_PAIRS);
+            to[3] = __builtin_shufflevector(high, other_high, HIGH_PAIRS);
+        }
+    }
+}
+
+/* The parts of one polarisation or two, as often as they have room in a vector. */
+static inline __attribute__((always_inline)) Vector
+repeat(const guint8 *from, const gsize n_pols)
+{
+    typedef gint64 Pairs __attribute__((vector_size(CT_VECTOR_BYTES)));
+    gint64 pair;
+    memcpy(&pair, from, sizeof pair);
+    if (n_pols == 1)
+        return (Vector)((Pairs){0} + pair);
+#if CT_VECTOR_BYTES == 64
+    return (Vector)_mm512_broadcast_f32x4(_mm_loadu_ps((const gfloat *)from));
+#elif CT_VECTOR_BYTES == 32
+    return (Vector)_mm256_broadcast_ps((const __m128 *)from);
+#else
+    return *(const Unaligned *)from;
+#endif
+}
+
+/* The same for few beams: an element of a vector is a part of a voltage and a beam, and both parts
+ * of a weight are multiplied with it. */
+static inline __attribute__((always_inline)) void
+sum_few(const Cell *cell, const gsize n_rows, const gsize n_pols)
+{
+    Vector by_re[MOST_SUMS], by_im[MOST_SUMS];
+    const guint8 *x[MOST_SUMS];
     const gfloat *restrict panel = cell->panel;
 #pragma GCC unroll 8
     for (gsize r = 0; r < n_rows; r++) {
-        x[r] = cell->rows[r];
-#pragma GCC unroll 8
-        for (gsize c = 0; c < n_columns; c++)
-            re[c][r] = im[c][r] = (Vector){0};
+        x[r] = cell->rows + (gint64)r * cell->row_stride;
+        by_re[r] = by_im[r] = (Vector){0};
     }
-    const gsize panel_step = cell->panel_step;
-    for (gsize s = 0; s < cell->n_stations; s++, panel += 2 * VECTOR_FLOATS) {
-        const gint64 at = (gint64)s * cell->station_stride;
-#pragma GCC unroll 8
-        for (gsize c = 0; c < n_columns; c++) {
-            const Vector w_re = *(const Vector *)(panel + c * panel_step);
-            const Vector w_im = *(const Vector *)(panel + c * panel_step + VECTOR_FLOATS);
-#pragma GCC unroll 8
-            for (gsize r = 0; r < n_rows; r++) {
-                const gfloat x_re = ((const gfloat *)(x[r] + at))[0];
-                const gfloat x_im = ((const gfloat *)(x[r] + at))[1];
-                re[c][r] += x_re * w_re;
-                im[c][r] += x_re * w_im;
-                re[c][r] -= x_im * w_im;
-                im[c][r] += x_im * w_re;
-            }
-        }
-    }
-#pragma GCC unroll 8
-    for (gsize c = 0; c < n_columns; c++)
+    const gint64 station_stride = cell->station_stride;
+    gint64 at = 0;
+    for (gsize s = 0; s < cell->n_stations; s++, at += station_stride) {
+        const Vector w = *(const Unaligned *)(panel + s * VECTOR_FLOATS / n_pols);
+        const Vector w_re = n_pols == 1 ? __builtin_shufflevector(w, w, TWICE(0))
+                                        : __builtin_shufflevector(w, w, FOURFOLD(0));
+        const Vector w_im = n_pols == 1
+                                ? __builtin_shufflevector(w, w, TWICE(VECTOR_FLOATS / 2))
+                                : __builtin_shufflevector(w, w, FOURFOLD(VECTOR_FLOATS / 4));
 #pragma GCC unroll 8
         for (gsize r = 0; r < n_rows; r++) {
-            Vector *to = (Vector *)(cell->tile + c * cell->tile_step + r * cell->row_step);
-            to[0] = __builtin_shufflevector(re[c][r], im[c][r], LOW);
-            to[1] = __builtin_shufflevector(re[c][r], im[c][r], HIGH);
+            const Vector v = repeat(x[r] + at, n_pols);
+            by_re[r] += v * w_re;
+            by_im[r] += v * w_im;
+        }
+    }
+    const Vector signs = {SIGNS};
+#pragma GCC unroll 8
+    for (gsize r = 0; r < n_rows; r++)
+        *(Unaligned *)(cell->to + (gint64)r * cell->to_stride) =
+            by_re[r] + signs * __builtin_shufflevector(by_im[r], by_im[r], SWAPPED);
+}
+
+#define SUM(name, n_rows, n_pols)                                                                  \
+    static void sum_##name##_##n_rows##x##n_pols(const Cell *cell)                                 \
+    {                                                                                              \
+        sum_##name(cell, n_rows, n_pols);                                                          \
+    }
+SUM(wide, 1, 1)
+SUM(wide, 2, 1)
+SUM(wide, 4, 1)
+SUM(wide, 8, 1)
+SUM(wide, 1, 2)
+SUM(wide, 2, 2)
+SUM(wide, 4, 2)
+SUM(few, 1, 1)
+SUM(few, 2, 1)
+SUM(few, 4, 1)
+SUM(few, 8, 1)
+SUM(few, 1, 2)
+SUM(few, 2, 2)
+SUM(few, 4, 2)
+SUM(few, 8, 2)
+
+typedef void (*Sum)(const Cell *cell);
+
+/* [is few][polarisations of a row][rows: 1, 2, 4, 8] */
+static const Sum sums[2][2][4] = {
+    {{sum_wide_1x1, sum_wide_2x1, sum_wide_4x1, sum_wide_8x1},
+     {sum_wide_1x2, sum_wide_2x2, sum_wide_4x2}},
+    {{sum_few_1x1, sum_few_2x1, sum_few_4x1, sum_few_8x1},
+     {sum_few_1x2, sum_few_2x2, sum_few_4x2, sum_few_8x2}},
+};
+
+/* Sums `n` rows; beams of a time go to to + t · to_stride. */
+static void
+sum_times(const BeamformShape *shape, const Block *block, const gfloat *panel,
+          const guint8 *voltages, const BeamformStrides *from, gsize n, guint8 *to,
+          gint64 to_stride)
+{
+    const gsize n_pols = row_pols(shape);
+    const gboolean is_few = block->room < VECTOR_FLOATS;
+    const guint8 *end = (const guint8 *)(panel + shape->n_stations * 2 * block->room);
+    Cell cell = {
+        .n_stations = shape->n_stations,
+        .rows = voltages,
+        .row_stride = from->time,
+        .station_stride = from->across,
+        .panel = panel,
+        .to = to,
+        .to_stride = to_stride,
+    };
+    guint size = is_few || n_pols == 1 ? 3 : 2;
+    if (shape->rows == 4)
+        size--;
+    for (gsize t = 0, rows; t < n; t += rows) {
+        while ((rows = (gsize)1 << size) > n - t)
+            size--;
+        /* Two cells read the weights behind the panel, which are those of the next block or set. */
+        cell.ahead = end + t / rows % 2 * shape->n_stations * 64;
+        sums[is_few][n_pols - 1][size](&cell);
+        cell.rows += (gint64)rows * from->time;
+        cell.to += (gint64)rows * to_stride;
+    }
+}
+
+/* ---- voltages ---- */
+
+/* Puts the elements of a spectrum side by side, [station][pol]. */
+static void
+gather(const BeamformShape *shape, const guint8 *from, const BeamformStrides *strides, gsize bytes,
+       guint8 *to)
+{
+    for (gsize s = 0; s < shape->n_stations; s++, from += strides->across)
+        for (gsize p = 0; p < shape->n_pols; p++, to += bytes) {
+            const guint8 *x = from + (gint64)p * strides->pol;
+            if (bytes == 8)
+                memcpy(to, x, 8);
+            else if (bytes == 4)
+                memcpy(to, x, 4);
+            else if (bytes == 2)
+                memcpy(to, x, 2);
+            else
+                *to = *x;
         }
 }
 
-#define SUM(n_rows, n_columns)                                                                     \
-    static void sum_##n_rows##x##n_columns(const Cell *cell)                                       \
-    {                                                                                              \
-        sum_rows(cell, n_rows, n_columns);                                                         \
-    }
-SUM(2, 1)
-SUM(4, 1)
-SUM(8, 1)
-SUM(2, 2)
-SUM(4, 2)
-SUM(8, 2)
-
-/* Sums any number of rows up to those of a cell: missing rows repeat the last one, and their sums
- * are not used. */
-static void
-sum_some(const BeamformShape *shape, gsize n, Cell *cell)
+static gboolean
+is_contiguous(const BeamformShape *shape, const BeamformStrides *from)
 {
-    /* [columns][rows: 2, 4, 8] */
-    static void (*const sums[MOST_COLUMNS][3])(const Cell *) = {{sum_2x1, sum_4x1, sum_8x1},
-                                                                {sum_2x2, sum_4x2, sum_8x2}};
-    const gsize n_rows = n > shape->rows / 2 ? shape->rows : shape->rows / 2;
-    for (gsize r = n; r < n_rows; r++)
-        cell->rows[r] = cell->rows[n - 1];
-    sums[cell->n_columns - 1][n_rows >= 8 ? 2 : n_rows >= 4 ? 1 : 0](cell);
-}
-
-/* Beams for `n` times, up to the rows of a cell, and all polarisations: [time][pol][beam] complex,
- * for `n_columns` blocks of beams from `block` on. */
-static void
-sum_tiles(const BeamformShape *shape, const void *const *panels, gsize block, gsize n_columns,
-          const guint8 *voltages, const BeamformStrides *from, gsize n, gfloat *tile)
-{
-    const gsize n_pols = shape->n_pols, offset = block * panel_floats(shape);
-    Cell cell = {
-        .n_stations = shape->n_stations,
-        .station_stride = from->across,
-        .panel = (const gfloat *)panels[0] + offset,
-        .panel_step = panel_floats(shape),
-        .n_columns = n_columns,
-        .tile = tile,
-        .tile_step = tile_bytes(shape) / sizeof(gfloat),
-        .row_step = 2 * VECTOR_FLOATS,
-    };
-    if (panels[0] == panels[n_pols - 1]) { /* all have the same weights: times and polarisations in
-                                              one row */
-        gsize n_rows = 0;
-        for (gsize t = 0; t < n; t++)
-            for (gsize p = 0; p < n_pols; p++) {
-                cell.rows[n_rows++] = voltages + (gint64)t * from->time + (gint64)p * from->pol;
-                if (n_rows < shape->rows && (t + 1 < n || p + 1 < n_pols))
-                    continue;
-                sum_some(shape, n_rows, &cell);
-                cell.tile += n_rows * 2 * VECTOR_FLOATS;
-                n_rows = 0;
-            }
-        return;
-    }
-    cell.row_step = n_pols * 2 * VECTOR_FLOATS;
-    for (gsize p = 0; p < n_pols; p++) {
-        for (gsize r = 0; r < n; r++)
-            cell.rows[r] = voltages + (gint64)r * from->time + (gint64)p * from->pol;
-        cell.panel = (const gfloat *)panels[p] + offset;
-        cell.tile = tile + p * 2 * VECTOR_FLOATS;
-        sum_some(shape, n, &cell);
-    }
+    const gsize bytes = ct_type_info(shape->type)->bytes;
+    return (shape->n_pols == 1 || from->pol == (gint64)bytes) &&
+           (shape->n_stations == 1 || from->across == (gint64)(bytes * shape->n_pols));
 }
 
 /* Converts `n` spectra to cf32 [time][station][pol]. */
@@ -257,19 +411,52 @@ read_chunk(const BeamformShape *shape, const guint8 *voltages, const BeamformStr
 {
     const gsize bytes = ct_type_info(shape->type)->bytes;
     const gsize n_inputs = shape->n_stations * shape->n_pols;
-    const gboolean contiguous =
-        (shape->n_pols == 1 || from->pol == (gint64)bytes) &&
-        (shape->n_stations == 1 || from->across == (gint64)(bytes * shape->n_pols));
+    const gboolean contiguous = is_contiguous(shape, from);
     for (gsize t = 0; t < n; t++, voltages += from->time, to += 2 * n_inputs) {
-        const guint8 *spectrum = voltages;
-        for (gsize k = 0; !contiguous && k < n_inputs; k++) {
-            const guint8 *x = voltages + (gint64)(k / shape->n_pols) * from->across +
-                              (gint64)(k % shape->n_pols) * from->pol;
-            memcpy(gathered + k * bytes, x, bytes);
-            spectrum = gathered;
-        }
-        readers[shape->type](spectrum, n_inputs, to);
+        if (!contiguous)
+            gather(shape, voltages, from, bytes, gathered);
+        readers[shape->type](contiguous ? voltages : gathered, n_inputs, to);
     }
+}
+
+/* Whether voltages must be read before they are multiplied, or are faster then: rows that lie far
+ * apart often share few lines of a cache, and are read for each block of beams. */
+static gboolean
+wants_reading(const BeamformShape *shape, const BeamformStrides *from)
+{
+    return shape->type != CT_CF32 || (shape->paired && from->pol != 8) ||
+           (n_blocks(shape) > 1 && is_contiguous(shape, from) &&
+            from->time != (gint64)spectrum_bytes(shape));
+}
+
+/* ---- beams ---- */
+
+/* Beams of a block for `n` times, up to TILE_TIMES. */
+static void
+sum_tile(const BeamformShape *shape, const void *const *panels, gsize i, const guint8 *voltages,
+         const BeamformStrides *from, gsize n, guint8 *beams, const BeamformStrides *to,
+         gfloat *tile)
+{
+    const Block block = find_block(shape, i);
+    const gsize n_pols = row_pols(shape);
+    const gboolean is_direct = block.n_beams == block.room && to->across == (gint64)n_pols * 8 &&
+                               (n_pols == 1 || to->pol == 8);
+    const gsize row_bytes = shape->n_pols * block.room * 8;
+    for (gsize p = 0; p < shape->n_pols; p += n_pols) {
+        const gfloat *panel = (const gfloat *)panels[p] + block.panel;
+        const guint8 *x = voltages + (gint64)p * from->pol;
+        if (is_direct)
+            sum_times(shape, &block, panel, x, from, n, beams + (gint64)p * to->pol, to->time);
+        else
+            sum_times(shape, &block, panel, x, from, n, (guint8 *)tile + p * block.room * 8,
+                      (gint64)row_bytes);
+    }
+    if (is_direct)
+        return;
+    if (shape->paired)
+        write_pairs(block.room, tile, n, block.n_beams, beams, to);
+    else
+        write_tile(shape->n_pols, block.room, tile, n, block.n_beams, beams, to);
 }
 
 void
@@ -277,39 +464,27 @@ CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, cons
                      const BeamformStrides *from, guint8 *beams, const BeamformStrides *to, gsize n,
                      void *scratch)
 {
-    gfloat *tile = scratch;
-    guint8 *gathered = (guint8 *)scratch + MOST_COLUMNS * tile_bytes(shape);
+    guint8 *gathered = (guint8 *)scratch + tile_bytes(shape);
     guint8 *converted = gathered + round_up(spectrum_bytes(shape));
     const gsize chunk = chunk_times(shape);
+    const gboolean reads = wants_reading(shape, from);
     const BeamformStrides converted_strides = {
         .time = (gint64)spectrum_bytes(shape), .across = (gint64)shape->n_pols * 8, .pol = 8};
+    const BeamformStrides *strides = reads ? &converted_strides : from;
 
     for (gsize begin = 0; begin < n; begin += chunk) {
         const gsize length = MIN(chunk, n - begin);
         const guint8 *x = voltages + (gint64)begin * from->time;
-        const BeamformStrides *strides = from;
-        if (shape->type != CT_CF32) {
+        if (reads) {
             read_chunk(shape, x, from, length, gathered, (gfloat *)converted);
             x = converted;
-            strides = &converted_strides;
         }
-        for (gsize block = 0, width; block < n_blocks(shape); block += width) {
-            width = MIN(shape->columns, n_blocks(shape) - block);
+        for (gsize i = 0; i < n_blocks(shape); i++) {
             guint8 *y =
-                beams + (gint64)begin * to->time + (gint64)(block * VECTOR_FLOATS) * to->across;
-            for (gsize t = 0; t < length; t += shape->rows) {
-                const gsize n_times = MIN(shape->rows, length - t);
-                sum_tiles(shape, panels, block, width, x + (gint64)t * strides->time, strides,
-                          n_times, tile);
-                for (gsize c = 0; c < width; c++) {
-                    const gsize n_beams =
-                        MIN(VECTOR_FLOATS, shape->n_beams - (block + c) * VECTOR_FLOATS);
-                    write_tile(shape->n_pols, tile + c * tile_bytes(shape) / sizeof(gfloat),
-                               n_times, n_beams,
-                               y + (gint64)t * to->time + (gint64)(c * VECTOR_FLOATS) * to->across,
-                               to);
-                }
-            }
+                beams + (gint64)begin * to->time + (gint64)find_block(shape, i).first * to->across;
+            for (gsize t = 0; t < length; t += TILE_TIMES)
+                sum_tile(shape, panels, i, x + (gint64)t * strides->time, strides,
+                         MIN(TILE_TIMES, length - t), y + (gint64)t * to->time, to, scratch);
         }
     }
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Weighted sums over the stations of one channel: a small complex matrix product.
  *
- * The elements of a vector are beams. Weights are repacked once into panels [block of
- * beams][station][re, im][beam], the last block filled with zeros; voltages keep their layout, and
- * several times of one polarisation are summed at once. The error of a part of a beam is less than
- * 2·n_stations·2^-24·Σ|w||x|. */
+ * The elements of a vector are beams, and a voltage is multiplied with all of them. For the beams
+ * that do not fill a vector, the elements are those beams and both parts of the voltages of one
+ * polarisation, or of two. So a block of beams has VECTOR_FLOATS of them, a half or a quarter.
+ * Weights are repacked once into panels [block of beams][station][re, im][beam], and several times
+ * are summed at once. The error of a part of a beam is less than 2·n_stations·2^-24·Σ|w||x|. */
 #pragma once
 
 #include "beamform.h"
@@ -16,8 +17,9 @@ typedef struct {
     gsize n_stations;
     gsize n_pols;
     CtType type;         /* of the voltages */
-    gsize rows;          /* times that are summed in registers at once: 4, 8 */
-    gsize columns;       /* … vectors of beams: 1, 2 */
+    gboolean paired;     /* the two polarisations have the same weights, and are side by side in the
+                            beams */
+    gsize rows;          /* times and polarisations that are summed in registers at once: 4, 8 */
     gsize chunk_bytes;   /* of voltages that one cell's beams are computed for before the next
                             cell's: they stay in the first-level cache together with its weights */
     gsize panels_bytes;  /* weights of one channel and polarisation; 64-byte aligned */

@@ -4,9 +4,13 @@
 #include "beamform.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 /* Slices have a multiple of this many times, except for the last slice. */
 #define SLICE_STEP 8
+
+/* Weights of so many bytes are in huge pages if the kernel provides them. */
+#define HUGE_PAGE ((gsize)2 << 20)
 
 /* Reads the file, or takes the port, and finds the positions of the weights' axes. */
 static gboolean
@@ -159,8 +163,10 @@ ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error)
 {
     const gsize n = (gsize)self->n_sets * (gsize)(self->weights_have_pol ? self->n_pols : 1);
     self->method.set_bytes = (self->method.set_bytes + 63) / 64 * 64;
+    const gboolean is_huge = n >= HUGE_PAGE / self->method.set_bytes;
     if (n > G_MAXSIZE / 2 / self->method.set_bytes ||
-        posix_memalign((void **)&self->sets, 64, n * self->method.set_bytes) != 0) {
+        posix_memalign((void **)&self->sets, is_huge ? HUGE_PAGE : 64,
+                       n * self->method.set_bytes) != 0) {
         self->sets = NULL;
         g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
                     "wants %" G_GSIZE_FORMAT " bytes for each of %" G_GSIZE_FORMAT
@@ -168,6 +174,8 @@ ct_beamform_allocate(Beamform *self, CtPrepare *prepare, GError **error)
                     self->method.set_bytes, n);
         return FALSE;
     }
+    if (is_huge)
+        madvise(self->sets, n * self->method.set_bytes, MADV_HUGEPAGE);
     self->pols = CT_TABLE(const void *, self->n_sets * self->n_pols, "sets of weights", error);
     if (!self->pols)
         return FALSE;

@@ -69,6 +69,18 @@ free_all(Contender **contenders, guint n)
             contender_free(contenders[i]);
 }
 
+/* The stage of this name. */
+static Contender *
+find(const Floors *floors, const char *name)
+{
+    for (guint i = 0; i < floors->contenders->len; i++) {
+        Contender *contender = floors->contenders->pdata[i];
+        if (g_str_equal(contender->name, name))
+            return contender;
+    }
+    g_error("no case '%s'", name);
+}
+
 static Contender *
 correlate_new(const char *type, const char *isa, guint n_stations, guint n_channels,
               guint integration, guint n_workers)
@@ -160,6 +172,21 @@ check_correlator(Floors *floors)
     free_all(all, G_N_ELEMENTS(all));
 }
 
+static void
+check_beamform(Floors *floors)
+{
+    static const struct {
+        const char *name;
+        gdouble floor;
+    } cases[] = {{"beamform 64 stations, 100 beams", 0.6}, {"beamform 16 stations, 4 beams", 0.25}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Contender *stage = find(floors, cases[i].name);
+        measure(floors, &stage, 1);
+        g_autofree char *name = g_strdup_printf("%s: share of the FMA peak", stage->name);
+        note(floors, name, stage->of_fma, cases[i].floor, "of the peak");
+    }
+}
+
 /* ---- stages that move bytes ---- */
 
 static void
@@ -197,8 +224,11 @@ static const struct {
     const char *name;
     void (*check)(Floors *floors);
 } checks[] = {
-    {"correlate", check_correlate},      {"pfb", check_bank},
-    {"fx-correlator", check_correlator}, {"copies", check_copies},
+    {"correlate", check_correlate},
+    {"beamform", check_beamform},
+    {"pfb", check_bank},
+    {"copies", check_copies},
+    {"fx-correlator", check_correlator},
     {"framework", check_framework},
 };
 
