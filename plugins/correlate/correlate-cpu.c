@@ -13,13 +13,13 @@
 #define WORTH         8
 #define PER_INPUT     0.009
 #define USUAL_COLUMNS 2
-#define USUAL_SPECTRA 256
+#define USUAL_SPECTRA 1024
 #elif defined(__AVX512VNNI__) || defined(__AVXVNNI__)
 #define TYPES         "ci4|ci8"
 #define WORTH         4
 #define PER_INPUT     0.016
 #define USUAL_COLUMNS (CT_VECTOR_BYTES == 64 ? 2 : 1)
-#define USUAL_SPECTRA 128
+#define USUAL_SPECTRA 256
 #else
 #define TYPES         "ci4|ci8|ci16|cf32|cf64"
 #define WORTH         1
@@ -36,8 +36,10 @@ static const CtTunable tunables[] = {
               "inputs along one side of the cells that are summed in registers"},
     [COLUMNS] = {"columns", CT_VALUES(1, 2), USUAL_COLUMNS,
                  "vectors of inputs along the other side"},
-    [SPECTRA] = {"spectra", CT_VALUES(32, 64, 128, 256), USUAL_SPECTRA,
-                 "spectra that the cells process at once; 128 at most in floating point"},
+    [SPECTRA] =
+        {"spectra", CT_VALUES(32, 64, 128, 256, 512, 1024), USUAL_SPECTRA,
+         "spectra that the cells process at once; 128 at most in floating point, and more than "
+         "256 only if they fit 1 MiB"},
     [FEW] = {"few", CT_VALUES(0, 4, 8, 16), USUAL_FEW,
              "the most inputs for which vector elements are times"},
     {NULL},
