@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The correlator on the processor: the kernels of one instruction set as a variant. */
 #include "correlate-kernels.h"
+#include "correlate-two.h"
 #include "correlate.h"
 
 #include <string.h>
@@ -29,6 +30,9 @@
 #endif
 #define USUAL_ROWS (CT_VECTOR_BYTES == 64 && USUAL_COLUMNS == 1 ? 8 : 4)
 #define USUAL_FEW  8
+
+/* Items of two inputs that are summed together. */
+#define MOST_ITEMS 64
 
 enum { ROWS, COLUMNS, SPECTRA, FEW };
 static const CtTunable tunables[] = {
@@ -62,6 +66,24 @@ flush(const Correlate *self, gconstpointer sums, gint64 done, guint8 *visibiliti
     (self->own, sums, (gsize)done, visibilities, to->baseline, to->p, to->q, scratch);
 }
 
+static void
+accumulate_two(const Correlate *self, const guint8 *voltages, const CorrelateFrom *from, gint64 n,
+               gint64 done, gpointer sums, G_GNUC_UNUSED gpointer scratch)
+{
+    const CorrelateItems items = {(gsize)from->n_items, from->item};
+    CT_ISA(correlate_two_accumulate)
+    (self->own, &items, voltages, from->time, from->station, from->pol, (gsize)n, (gsize)done,
+     sums);
+}
+
+static void
+flush_two(const Correlate *self, gconstpointer sums, gint64 done, guint8 *visibilities,
+          const CorrelateTo *to, G_GNUC_UNUSED gpointer scratch)
+{
+    CT_ISA(correlate_two_flush)
+    (self->own, sums, (gsize)done, visibilities, to->baseline, to->p, to->q);
+}
+
 static CorrelateTuning
 tuning_of(const gint64 *values)
 {
@@ -93,11 +115,13 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                     ct_type_info(self->input)->name, ct_type_info(self->output)->name);
         return FALSE;
     }
+    const gboolean is_two = CT_ISA(correlate_two_shape)(shape);
     self->method = (CorrelateMethod){
         .sums_bytes = shape->sums_bytes,
         .scratch_bytes = shape->scratch_bytes,
-        .accumulate = accumulate,
-        .flush = flush,
+        .most_items = is_two ? MOST_ITEMS : 1,
+        .accumulate = is_two ? accumulate_two : accumulate,
+        .flush = is_two ? flush_two : flush,
     };
     return ct_correlate_allocate(self, prepare, error);
 }
