@@ -16,67 +16,71 @@
 
 enum { COLUMNS, ROWS, TURNED, N_MATRICES };
 enum {
-    PAIRS = CORRELATE_GROUP,
+    PAIRS = CORRELATE_GROUP / 2,
     MATRIX_BYTES = PAIRS * CT_VECTOR_BYTES,
     GROUP_BYTES = N_MATRICES * MATRIX_BYTES
 };
 
-static void
-pack_bytes(const void *first, const void *second, gsize n_blocks, guint8 *panels, gsize panel_bytes,
-           gsize step)
+/* The inputs' rows of four pairs of spectra each, which are contiguous in `columns`. A lane of 16
+ * bytes has four inputs of a pair in the columns, and four pairs of an input in the rows. */
+static inline __attribute__((always_inline)) void
+transpose_inputs(const guint8 *columns, gsize first, Words *rows)
 {
-    guint8 *to = panels + CT_VECTOR_BYTES + step / PAIRS * GROUP_BYTES + COLUMNS * MATRIX_BYTES +
-                 step % PAIRS * CT_VECTOR_BYTES;
-    for (gsize block = 0; block < n_blocks; block++)
-        *(Words *)(to + block * panel_bytes) = zip(first, second, block);
+    __m512i x[4];
+#pragma GCC unroll 4
+    for (gsize pair = 0; pair < 4; pair++) {
+        const guint8 *lane = columns + pair * CT_VECTOR_BYTES + first * 4;
+        x[pair] = _mm512_castsi128_si512(_mm_load_si128((const __m128i *)lane));
+#define INSERT(n)                                                                                  \
+    x[pair] = _mm512_inserti32x4(                                                                  \
+        x[pair], _mm_load_si128((const __m128i *)(lane + 4 * n * CT_VECTOR_BYTES)), n);
+        INSERT(1)
+        INSERT(2)
+        INSERT(3)
+#undef INSERT
+    }
+    const __m512i a = _mm512_unpacklo_epi32(x[0], x[1]), b = _mm512_unpackhi_epi32(x[0], x[1]);
+    const __m512i c = _mm512_unpacklo_epi32(x[2], x[3]), d = _mm512_unpackhi_epi32(x[2], x[3]);
+    rows[0] = (Words)_mm512_unpacklo_epi64(a, c);
+    rows[1] = (Words)_mm512_unpackhi_epi64(a, c);
+    rows[2] = (Words)_mm512_unpacklo_epi64(b, d);
+    rows[3] = (Words)_mm512_unpackhi_epi64(b, d);
 }
 
-/* Orders of the elements of two vectors: the blocks of `n` elements with odd numbers in one have
- * changed places with those with even numbers in the other. */
-#define SWAP_1_LOW  0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
-#define SWAP_1_HIGH 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
-#define SWAP_2_LOW  0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
-#define SWAP_2_HIGH 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
-#define SWAP_4_LOW  0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
-#define SWAP_4_HIGH 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
-#define SWAP_8_LOW  0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
-#define SWAP_8_HIGH 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
-
-#define SWAP(n)                                                                                    \
-    _Pragma("GCC unroll 16") for (gsize k = 0; k < PAIRS; k++)                                     \
-    {                                                                                              \
-        if (k & n)                                                                                 \
-            continue;                                                                              \
-        const Words low = x[k], high = x[k + n];                                                   \
-        x[k] = __builtin_shufflevector(low, high, SWAP_##n##_LOW);                                 \
-        x[k + n] = __builtin_shufflevector(low, high, SWAP_##n##_HIGH);                            \
-    }
-
-static void
-finish_bytes(void *panel, gsize first_step, gsize n)
+/* Packs a group of a block; its columns' last terms are added to `end`. */
+static inline void
+pack_block(const guint8 *spectra, gint64 stride, gsize block, Words *matrices, __m512i *end)
 {
     const __m512i imaginary = _mm512_set1_epi32(0x01000100);
-    Words *matrices =
-        (Words *)((guint8 *)panel + CT_VECTOR_BYTES + first_step / PAIRS * GROUP_BYTES);
-    Words x[PAIRS];
-    __m512i im = first_step > 0 ? *(const __m512i *)panel : _mm512_setzero_si512();
-    for (gsize k = n; k < PAIRS; k++)
-        matrices[COLUMNS * PAIRS + k] = (Words){0};
+    Words *columns = matrices + COLUMNS * PAIRS, *rows = matrices + ROWS * PAIRS;
+    __m512i im = *end;
 #pragma GCC unroll 16
     for (gsize k = 0; k < PAIRS; k++) {
-        x[k] = matrices[COLUMNS * PAIRS + k];
-        im = _mm512_dpbusd_epi32(im, imaginary, (__m512i)x[k]);
+        columns[k] = zip(spectra + 2 * (gint64)k * stride, stride, block);
+        im = _mm512_dpbusd_epi32(im, imaginary, (__m512i)columns[k]);
     }
-    SWAP(8)
-    SWAP(4)
-    SWAP(2)
-    SWAP(1)
-#pragma GCC unroll 16
-    for (gsize k = 0; k < PAIRS; k++) {
-        matrices[ROWS * PAIRS + k] = x[k];
-        matrices[TURNED * PAIRS + k] = turn(x[k], 0xff00ff00);
+    *end = im;
+#pragma GCC unroll 4
+    for (gsize m = 0; m < INPUTS; m += 4) {
+        transpose_inputs((const guint8 *)columns, m, rows + m);
+#pragma GCC unroll 4
+        for (gsize k = m; k < m + 4; k++)
+            matrices[TURNED * PAIRS + k] = turn(rows[k], 0xff00ff00);
     }
-    *(__m512i *)panel = im;
+}
+
+static void
+pack_bytes(const guint8 *spectra, gint64 stride, G_GNUC_UNUSED gsize n, gsize n_blocks,
+           guint8 *panels, gsize panel_bytes, gsize first)
+{
+    for (gsize block = 0; block < n_blocks; block++) {
+        guint8 *panel = panels + block * panel_bytes;
+        if (first == 0)
+            memset(panel, 0, CT_VECTOR_BYTES);
+        pack_block(spectra, stride, block,
+                   (Words *)(panel + CT_VECTOR_BYTES + first / CORRELATE_GROUP * GROUP_BYTES),
+                   (__m512i *)panel);
+    }
 }
 
 /* Loads the sums of a tile: those of the chunk so far, or what they begin with. */
@@ -186,9 +190,7 @@ static const Arithmetic arithmetics[] = {
                          begin_tiles,
                          end_tiles,
                          pack_bytes,
-                         finish_bytes,
                          {SQUARES_BYTES, SQUARES_BYTES, SQUARES_BYTES},
                          NULL,
-                         fold_bytes,
-                         row_bytes},
+                         fold_bytes},
 };

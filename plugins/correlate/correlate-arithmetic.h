@@ -12,8 +12,8 @@
 #define CORRELATE_FULL_DIAGONAL 0
 #endif
 
-/* Steps that Arithmetic.finish takes at once. */
-#define CORRELATE_GROUP 16
+/* The most spectra that are packed at once. */
+#define CORRELATE_GROUP 32
 
 /* The largest cells that are summed in registers: rows, and vectors of columns. */
 #define CORRELATE_HIGHEST     8
@@ -109,42 +109,23 @@ typedef struct {
     /* Before and after the thread sums; NULL: nothing. */
     void (*begin)(void);
     void (*end)(void);
-    /* Packs a step, padded with zeros to whole blocks, into the panels. */
-    void (*pack)(const void *first, const void *second, gsize n_blocks, guint8 *panels,
-                 gsize panel_bytes, gsize step);
-    /* Completes a panel when CORRELATE_GROUP steps, or the last n, are packed; NULL: it is
-     * complete. */
-    void (*finish)(void *panel, gsize first_step, gsize n);
+    /* Packs spectra, `stride` bytes apart, from number `first` of a pass on into the panels: n of
+     * CORRELATE_GROUP, the others are 0. They are padded with zeros to whole blocks. */
+    void (*pack)(const guint8 *spectra, gint64 stride, gsize n, gsize n_blocks, guint8 *panels,
+                 gsize panel_bytes, gsize first);
     Square squares[3][CORRELATE_WIDEST];
     /* NULL: `squares` sum the full diagonal, too. */
     void (*diagonal)(gsize n_steps, const void *panel, void *sum, gboolean keep);
     void (*fold)(gsize n_rows, const void *chunk, void *running, gboolean first);
-    /* Input m times those before it, from running sums and those of an unfinished chunk; NULL:
-     * there are none. */
-    void (*row)(gsize n_blocks, const void *sums, const void *open, gsize m, gsize n_columns,
-                void *line);
 } Arithmetic;
 
 typedef struct {
     CtType input;
     CtType output;
     CorrelateArithmetic arithmetic;
-    void (*read)(const void *from, gsize n, void *to);  /* n complex; NULL: no conversion */
-    void (*write)(const void *from, gsize n, void *to); /* n real; NULL: no conversion */
+    void (*read)(const void *from, gsize n, void *to); /* n complex; NULL: no conversion */
+    /* Writes input m times those before it, from running sums and those of an unfinished chunk;
+     * NULL: there are none. `line` has room for a whole last block. */
+    void (*row)(gsize n_blocks, const void *sums, const void *open, gsize m, gsize n_columns,
+                void *line);
 } Choice;
-
-/* ---- conversions of running sums ---- */
-
-static void
-convert_i64_f32(const void *from, gsize n, void *to)
-{
-    for (gsize k = 0; k < n; k++)
-        ((gfloat *)to)[k] = ((const gint64 *)from)[k];
-}
-
-static void
-convert_i64_f64(const void *from, gsize n, void *to)
-{
-    for (gsize k = 0; k < n; k++)
-        ((gdouble *)to)[k] = ((const gint64 *)from)[k];
-}

@@ -15,18 +15,24 @@ typedef gint32 Ints __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef gint8 Bytes __attribute__((vector_size(CT_VECTOR_BYTES)));
 typedef guint32 Words __attribute__((vector_size(CT_VECTOR_BYTES)));
 
-/* A pair of spectra of a block's inputs: re, im, re, im. */
+/* A pair of spectra, `stride` bytes apart, of a block's inputs: re, im, re, im. */
 static inline Words
-zip(const void *first, const void *second, gsize block)
+zip(const guint8 *spectra, gint64 stride, gsize block)
 {
 #if CT_VECTOR_BYTES == 64
-    const __m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)first + block));
-    const __m512i y = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)second + block));
+    const __m512i order =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const __m256i *first = (const void *)spectra, *second = (const void *)(spectra + stride);
+    const __m512i x = _mm512_castsi256_si512(_mm256_loadu_si256(first + block));
+    const __m512i both = _mm512_inserti64x4(x, _mm256_loadu_si256(second + block), 1);
+    return (Words)_mm512_permutexvar_epi16(order, both);
 #else
-    const __m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)first + block));
-    const __m256i y = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)second + block));
-#endif
+    const __m128i *first = (const void *)spectra, *second = (const void *)(spectra + stride);
+    const __m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128(first + block));
+    const __m256i y = _mm256_cvtepu16_epi32(_mm_loadu_si128(second + block));
     return (Words)x | (Words)y << 16;
+#endif
 }
 
 #define SWAP_16                                                                                    \
@@ -64,8 +70,18 @@ fold_bytes(gsize n_rows, const void *chunk, void *running, gboolean first)
 #define SUM      gint64
 #define OPEN     gint32
 #define ELEMENTS INPUTS
-#define NAME(x)  x##_bytes
+#define OUT      float
+#define NAME(x)  x##_bytes_f32
 #include "correlate-row.h"
+#define OUT     double
+#define NAME(x) x##_bytes_f64
+#include "correlate-row.h"
+#define OUT     gint64
+#define NAME(x) x##_bytes_i64
+#include "correlate-row.h"
+#undef SUM
+#undef OPEN
+#undef ELEMENTS
 
 /* ---- types ---- */
 
@@ -81,10 +97,10 @@ read_ci4_i8(const void *from, gsize n, void *to)
 }
 
 static const Choice choices[] = {
-    {CT_CI4, CT_CF32, CORRELATE_BYTES, read_ci4_i8, convert_i64_f32},
-    {CT_CI4, CT_CF64, CORRELATE_BYTES, read_ci4_i8, convert_i64_f64},
-    {CT_CI4, CT_CI64, CORRELATE_BYTES, read_ci4_i8, NULL},
-    {CT_CI8, CT_CF32, CORRELATE_BYTES, NULL, convert_i64_f32},
-    {CT_CI8, CT_CF64, CORRELATE_BYTES, NULL, convert_i64_f64},
-    {CT_CI8, CT_CI64, CORRELATE_BYTES, NULL, NULL},
+    {CT_CI4, CT_CF32, CORRELATE_BYTES, read_ci4_i8, row_bytes_f32},
+    {CT_CI4, CT_CF64, CORRELATE_BYTES, read_ci4_i8, row_bytes_f64},
+    {CT_CI4, CT_CI64, CORRELATE_BYTES, read_ci4_i8, row_bytes_i64},
+    {CT_CI8, CT_CF32, CORRELATE_BYTES, NULL, row_bytes_f32},
+    {CT_CI8, CT_CF64, CORRELATE_BYTES, NULL, row_bytes_f64},
+    {CT_CI8, CT_CI64, CORRELATE_BYTES, NULL, row_bytes_i64},
 };

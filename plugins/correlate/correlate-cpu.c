@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The correlator on the processor: the kernels of one instruction set as a variant. */
 #include "correlate-kernels.h"
+#include "correlate-two.h"
 #include "correlate.h"
 
 #include <string.h>
@@ -13,13 +14,13 @@
 #define WORTH         8
 #define PER_INPUT     0.009
 #define USUAL_COLUMNS 2
-#define USUAL_SPECTRA 256
+#define USUAL_SPECTRA 1024
 #elif defined(__AVX512VNNI__) || defined(__AVXVNNI__)
 #define TYPES         "ci4|ci8"
 #define WORTH         4
 #define PER_INPUT     0.016
 #define USUAL_COLUMNS (CT_VECTOR_BYTES == 64 ? 2 : 1)
-#define USUAL_SPECTRA 128
+#define USUAL_SPECTRA 256
 #else
 #define TYPES         "ci4|ci8|ci16|cf32|cf64"
 #define WORTH         1
@@ -30,14 +31,19 @@
 #define USUAL_ROWS (CT_VECTOR_BYTES == 64 && USUAL_COLUMNS == 1 ? 8 : 4)
 #define USUAL_FEW  8
 
+/* Items of two inputs that are summed together. */
+#define MOST_ITEMS 64
+
 enum { ROWS, COLUMNS, SPECTRA, FEW };
 static const CtTunable tunables[] = {
     [ROWS] = {"rows", CT_VALUES(2, 4, 8), USUAL_ROWS,
               "inputs along one side of the cells that are summed in registers"},
     [COLUMNS] = {"columns", CT_VALUES(1, 2), USUAL_COLUMNS,
                  "vectors of inputs along the other side"},
-    [SPECTRA] = {"spectra", CT_VALUES(32, 64, 128, 256), USUAL_SPECTRA,
-                 "spectra that the cells process at once; 128 at most in floating point"},
+    [SPECTRA] =
+        {"spectra", CT_VALUES(32, 64, 128, 256, 512, 1024), USUAL_SPECTRA,
+         "spectra that the cells process at once; 128 at most in floating point, and more than "
+         "256 only if they fit 1 MiB"},
     [FEW] = {"few", CT_VALUES(0, 4, 8, 16), USUAL_FEW,
              "the most inputs for which vector elements are times"},
     {NULL},
@@ -58,6 +64,24 @@ flush(const Correlate *self, gconstpointer sums, gint64 done, guint8 *visibiliti
 {
     CT_ISA(correlate_flush)
     (self->own, sums, (gsize)done, visibilities, to->baseline, to->p, to->q, scratch);
+}
+
+static void
+accumulate_two(const Correlate *self, const guint8 *voltages, const CorrelateFrom *from, gint64 n,
+               gint64 done, gpointer sums, G_GNUC_UNUSED gpointer scratch)
+{
+    const CorrelateItems items = {(gsize)from->n_items, from->item};
+    CT_ISA(correlate_two_accumulate)
+    (self->own, &items, voltages, from->time, from->station, from->pol, (gsize)n, (gsize)done,
+     sums);
+}
+
+static void
+flush_two(const Correlate *self, gconstpointer sums, gint64 done, guint8 *visibilities,
+          const CorrelateTo *to, G_GNUC_UNUSED gpointer scratch)
+{
+    CT_ISA(correlate_two_flush)
+    (self->own, sums, (gsize)done, visibilities, to->baseline, to->p, to->q);
 }
 
 static CorrelateTuning
@@ -91,11 +115,13 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
                     ct_type_info(self->input)->name, ct_type_info(self->output)->name);
         return FALSE;
     }
+    const gboolean is_two = CT_ISA(correlate_two_shape)(shape);
     self->method = (CorrelateMethod){
         .sums_bytes = shape->sums_bytes,
         .scratch_bytes = shape->scratch_bytes,
-        .accumulate = accumulate,
-        .flush = flush,
+        .most_items = is_two ? MOST_ITEMS : 1,
+        .accumulate = is_two ? accumulate_two : accumulate,
+        .flush = is_two ? flush_two : flush,
     };
     return ct_correlate_allocate(self, prepare, error);
 }

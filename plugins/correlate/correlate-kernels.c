@@ -57,12 +57,19 @@ running_bytes(const CorrelateShape *shape)
     return tiles_bytes(shape, sum_row_bytes(&arithmetics[shape->arithmetic]));
 }
 
+/* The bytes of panels that a part of a second cache has room for. */
+#define PANELS_BYTES (1 << 20)
+
 /* The spectra summed at once; if a chunk continues from call to call, at most a chunk. */
 static gsize
 pass_spectra(const CorrelateShape *shape)
 {
-    const gsize n = shape->tuning.spectra, chunk = arithmetics[shape->arithmetic].chunk;
-    return chunk > 0 ? MIN(n, chunk) : n;
+    const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
+    const gsize bytes = shape->n_blocks * arithmetic->step_bytes / arithmetic->step_spectra;
+    gsize n = shape->tuning.spectra;
+    while (n > 256 && n * bytes > PANELS_BYTES)
+        n /= 2;
+    return arithmetic->chunk > 0 ? MIN(n, arithmetic->chunk) : n;
 }
 
 static gsize
@@ -80,14 +87,24 @@ tile_bytes(const Arithmetic *arithmetic)
     return round_up(arithmetic->n_elements * arithmetic->tile_row_bytes);
 }
 
-/* Two lines: one per spectrum of a step while packing; a row's values and its output at the end.
- * 16 bytes hold the largest complex element of both. */
+/* A spectrum as `pack` reads it, with zeros up to whole blocks. */
 static gsize
 line_bytes(const CorrelateShape *shape)
 {
-    return round_up((shape->n_blocks * arithmetics[shape->arithmetic].n_elements + shape->n_pols) *
-                    16);
+    const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
+    return round_up(shape->n_blocks * arithmetic->n_elements * arithmetic->input_bytes);
 }
+
+/* A row of visibilities, whose last block may be longer than the row. */
+static gsize
+row_bytes(const CorrelateShape *shape)
+{
+    return round_up((shape->n_blocks * arithmetics[shape->arithmetic].n_elements + shape->n_pols) *
+                    ct_type_info(shape->output)->bytes);
+}
+
+/* The lines of a group, and one that is gathered before it is converted. */
+#define N_LINES (CORRELATE_GROUP + 1)
 
 gboolean
 CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsize n_stations,
@@ -112,8 +129,9 @@ CT_ISA(correlate_shape)(CorrelateShape *shape, CtType input, CtType output, gsiz
     shape->sums_bytes = running_bytes(shape);
     if (arithmetic->chunk > 0)
         shape->sums_bytes += tiles_bytes(shape, arithmetic->tile_row_bytes);
-    shape->scratch_bytes = 3 * line_bytes(shape) + CORRELATE_WIDEST * tile_bytes(arithmetic) +
-                           shape->n_blocks * panel_bytes(shape);
+    shape->scratch_bytes = MAX(row_bytes(shape), N_LINES * line_bytes(shape) +
+                                                     CORRELATE_WIDEST * tile_bytes(arithmetic) +
+                                                     shape->n_blocks * panel_bytes(shape));
     return TRUE;
 }
 
@@ -127,7 +145,13 @@ CT_ISA(correlate_effect)(const CorrelateTuning *tuning, const CorrelateTuning *u
         return effect;
     const Arithmetic *arithmetic = &arithmetics[choice->arithmetic];
     CorrelateShape shape = {
-        .input = input, .output = output, .n_inputs = n_inputs, .tuning = *tuning};
+        .arithmetic = choice->arithmetic,
+        .input = input,
+        .output = output,
+        .n_inputs = n_inputs,
+        .n_blocks = (n_inputs + arithmetic->n_elements - 1) / arithmetic->n_elements,
+        .tuning = *tuning,
+    };
     const gboolean is_few = CT_ISA(correlate_few_shape)(&shape);
     shape.tuning = *usual;
     if (is_few == CT_ISA(correlate_few_shape)(&shape))
@@ -141,8 +165,8 @@ CT_ISA(correlate_effect)(const CorrelateTuning *tuning, const CorrelateTuning *u
         effect.columns = usual->columns;
     if (n_inputs <= arithmetic->n_elements || CORRELATE_FULL_DIAGONAL)
         effect.rows = usual->rows;
-    if (arithmetic->chunk > 0)
-        effect.spectra = MIN(effect.spectra, arithmetic->chunk);
+    shape.tuning = *tuning;
+    effect.spectra = pass_spectra(&shape);
     return effect;
 }
 
@@ -178,30 +202,34 @@ gather(const CorrelateShape *shape, const guint8 *from, gint64 station_stride, g
 
 typedef struct {
     const CorrelateShape *shape;
-    const Arithmetic *arithmetic;
     const Choice *choice;
+    gint64 time_stride;
     gint64 station_stride;
     gint64 pol_stride;
     gboolean contiguous; /* a spectrum's inputs are contiguous */
-    gboolean fills;      /* inputs fill their blocks */
+    gboolean in_place;   /* … and as pack wants them */
     gsize spectrum_bytes;
+    gsize line_bytes;
+    guint8 *lines;
     guint8 *gathered; /* a line of the input's type, from which another is made */
 } Reader;
 
-/* Spectra to prefetch ahead of the one that is packed: the processor does not predict their
- * addresses if time is not the next slower axis. */
-#define PREFETCH 16
-
+/* Fetches spectra that are not the next ones in memory, whose addresses the processor does not
+ * predict. */
 static void
-prefetch(const Reader *reader, const guint8 *spectrum)
+prefetch(const Reader *reader, const guint8 *spectrum, gsize n)
 {
-    for (gsize at = 0; reader->contiguous && at < reader->spectrum_bytes; at += 64)
-        __builtin_prefetch(spectrum + at);
+    const gsize bytes = reader->spectrum_bytes;
+    if (!reader->contiguous || reader->time_stride == (gint64)bytes)
+        return;
+    for (gsize t = 0; t < n; t++, spectrum += reader->time_stride)
+        for (gsize at = 0; at < bytes; at += 64)
+            __builtin_prefetch(spectrum + at, 0, 2);
 }
 
-/* A spectrum as pack wants it: in place if possible, otherwise copied to `line`. */
-static const void *
-read_spectrum(const Reader *reader, const guint8 *spectrum, void *line)
+/* Copies a spectrum to `line`, as pack wants it. */
+static void
+read_spectrum(const Reader *reader, const guint8 *spectrum, guint8 *line)
 {
     const CorrelateShape *shape = reader->shape;
     if (!reader->contiguous) {
@@ -211,11 +239,18 @@ read_spectrum(const Reader *reader, const guint8 *spectrum, void *line)
     }
     if (reader->choice->read)
         reader->choice->read(spectrum, shape->n_inputs, line);
-    else if (spectrum == line || reader->fills)
-        return spectrum;
-    else
-        memcpy(line, spectrum, shape->n_inputs * reader->arithmetic->input_bytes);
-    return line;
+    else if (spectrum != line)
+        memcpy(line, spectrum, reader->spectrum_bytes);
+}
+
+/* Copies n spectra of a group to the lines; the others are 0. */
+static void
+read_group(const Reader *reader, const guint8 *voltages, gsize n)
+{
+    guint8 *line = reader->lines;
+    for (gsize t = 0; t < n; t++, voltages += reader->time_stride, line += reader->line_bytes)
+        read_spectrum(reader, voltages, line);
+    memset(line, 0, (CORRELATE_GROUP - n) * reader->line_bytes);
 }
 
 /* The spectra in the panels, and their sums. */
@@ -282,13 +317,24 @@ sum_triangle(const Pass *pass)
     }
 }
 
-/* The last group of the steps that are packed. */
+/* Packs the spectra of a pass; n follow from there on. */
 static void
-finish_group(const CorrelateShape *shape, guint8 *panels, gsize panel, gsize n_steps)
+pack_spectra(const Reader *reader, const guint8 *voltages, gsize length, gsize n, guint8 *panels)
 {
-    const gsize first = (n_steps - 1) / CORRELATE_GROUP * CORRELATE_GROUP;
-    for (gsize block = 0; block < shape->n_blocks; block++)
-        arithmetics[shape->arithmetic].finish(panels + block * panel, first, n_steps - first);
+    const CorrelateShape *shape = reader->shape;
+    for (gsize t = 0; t < length; t += CORRELATE_GROUP) {
+        const guint8 *group = voltages + (gint64)t * reader->time_stride;
+        const gsize packed = MIN(CORRELATE_GROUP, length - t);
+        const gboolean in_place = reader->in_place && packed == CORRELATE_GROUP;
+        prefetch(reader, group + (gint64)packed * reader->time_stride,
+                 MIN(CORRELATE_GROUP, n - t - packed));
+        if (!in_place)
+            read_group(reader, group, packed);
+        arithmetics[shape->arithmetic].pack(in_place ? group : reader->lines,
+                                            in_place ? reader->time_stride
+                                                     : (gint64)reader->line_bytes,
+                                            packed, shape->n_blocks, panels, panel_bytes(shape), t);
+    }
 }
 
 void
@@ -302,25 +348,31 @@ CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages
         return;
     }
     const Arithmetic *arithmetic = &arithmetics[shape->arithmetic];
-    const gsize panel = panel_bytes(shape);
     const gint64 bytes = ct_type_info(shape->input)->bytes;
-    guint8 *lines[2] = {scratch, (guint8 *)scratch + line_bytes(shape)};
-    guint8 *chunk_tile = lines[1] + 2 * line_bytes(shape);
+    const gsize line = line_bytes(shape);
+    guint8 *lines = scratch;
+    guint8 *chunk_tile = lines + N_LINES * line;
     guint8 *panels = chunk_tile + CORRELATE_WIDEST * tile_bytes(arithmetic);
     guint8 *open = (guint8 *)sums + running_bytes(shape);
+    const Choice *choice = find_choice(shape->input, shape->output);
+    const gboolean contiguous =
+        (shape->n_pols == 1 || pol_stride == bytes) &&
+        (shape->n_stations == 1 || station_stride == bytes * (gint64)shape->n_pols);
     const Reader reader = {
         .shape = shape,
-        .arithmetic = arithmetic,
-        .choice = find_choice(shape->input, shape->output),
+        .choice = choice,
+        .time_stride = time_stride,
         .station_stride = station_stride,
         .pol_stride = pol_stride,
-        .contiguous = (shape->n_pols == 1 || pol_stride == bytes) &&
-                      (shape->n_stations == 1 || station_stride == bytes * (gint64)shape->n_pols),
-        .fills = shape->n_inputs % arithmetic->n_elements == 0,
+        .contiguous = contiguous,
+        .in_place = contiguous && !choice->read && shape->n_inputs % arithmetic->n_elements == 0,
         .spectrum_bytes = shape->n_inputs * (gsize)bytes,
-        .gathered = lines[1] + line_bytes(shape),
+        .line_bytes = line,
+        .lines = lines,
+        .gathered = lines + CORRELATE_GROUP * line,
     };
-    memset(lines[0], 0, 2 * line_bytes(shape));
+    if (!reader.in_place)
+        memset(lines, 0, CORRELATE_GROUP * line);
     if (arithmetic->begin)
         arithmetic->begin();
 
@@ -329,32 +381,16 @@ CT_ISA(correlate_accumulate)(const CorrelateShape *shape, const guint8 *voltages
         const gsize left = arithmetic->chunk > 0 ? arithmetic->chunk - begun : n;
         const gsize length = MIN(MIN(n, left), pass_spectra(shape));
         const gsize step = arithmetic->step_spectra;
-        const gsize n_steps = (length + step - 1) / step;
-        for (gsize k = 0; k < n_steps; k++) {
-            const gsize t = k * step;
-            const guint8 *spectrum = voltages + (gint64)t * time_stride;
-            if (t + PREFETCH + step <= n)
-                for (gsize ahead = PREFETCH; ahead < PREFETCH + step; ahead++)
-                    prefetch(&reader, spectrum + (gint64)ahead * time_stride);
-            const void *first = read_spectrum(&reader, spectrum, lines[0]);
-            const void *second = NULL;
-            if (step == 2 && t + 1 < length)
-                second = read_spectrum(&reader, spectrum + time_stride, lines[1]);
-            else if (step == 2)
-                second = memset(lines[1], 0, line_bytes(shape));
-            arithmetic->pack(first, second, shape->n_blocks, panels, panel, k);
-            if (arithmetic->finish && ((k + 1) % CORRELATE_GROUP == 0 || k + 1 == n_steps))
-                finish_group(shape, panels, panel, k + 1);
-        }
+        pack_spectra(&reader, voltages, length, n, panels);
 
         const gboolean whole = arithmetic->chunk == 0 || begun + length == arithmetic->chunk;
         const Pass pass = {
             .shape = shape,
             .arithmetic = arithmetic,
             .tiles = {arithmetic->n_elements, shape->n_blocks},
-            .n_steps = n_steps,
+            .n_steps = (length + step - 1) / step,
             .panels = panels,
-            .panel_bytes = panel,
+            .panel_bytes = panel_bytes(shape),
             .running = sums,
             .chunk = begun == 0 && whole ? chunk_tile : NULL,
             .open = open,
@@ -411,7 +447,6 @@ CT_ISA(correlate_flush)(const CorrelateShape *shape, const void *sums, gsize don
     const gsize n_pols = shape->n_pols;
     const gsize bytes = ct_type_info(shape->output)->bytes;
     guint8 *line = scratch;
-    guint8 *converted = line + line_bytes(shape);
     const void *running = sums;
     const void *open = NULL;
     if (arithmetic->chunk > 0 && done % arithmetic->chunk > 0)
@@ -424,11 +459,7 @@ CT_ISA(correlate_flush)(const CorrelateShape *shape, const void *sums, gsize don
         const gsize n_columns = (i + 1) * n_pols;
         for (gsize p = 0; p < n_pols; p++, baseline += p_stride) {
             const guint8 *from = line;
-            arithmetic->row(shape->n_blocks, running, open, i * n_pols + p, n_columns, line);
-            if (choice->write) {
-                choice->write(line, 2 * n_columns, converted);
-                from = converted;
-            }
+            choice->row(shape->n_blocks, running, open, i * n_pols + p, n_columns, line);
             if (q_stride == (gint64)bytes)
                 scatter(from, n_pols * bytes, i + 1, baseline, baseline_stride);
             else

@@ -61,24 +61,59 @@
 #include "correlate-pairs.h"
 
 #define SUM      float
+#define OPEN     SUM
 #define ELEMENTS ELEMENTS_32
+#define OUT      float
 #define NAME(x)  x##_f32
 #include "correlate-row.h"
+#undef SUM
+#undef OPEN
+#undef ELEMENTS
 
 #define SUM      double
+#define OPEN     SUM
 #define ELEMENTS ELEMENTS_64
-#define NAME(x)  x##_f64
+#define OUT      float
+#define NAME(x)  x##_f64_f32
 #include "correlate-row.h"
+#define OUT     double
+#define NAME(x) x##_f64_f64
+#include "correlate-row.h"
+#undef SUM
+#undef OPEN
+#undef ELEMENTS
 
 #define SUM      gint64
+#define OPEN     SUM
 #define ELEMENTS ELEMENTS_32
-#define NAME(x)  x##_pairs
+#define OUT      float
+#define NAME(x)  x##_pairs_f32
 #include "correlate-row.h"
+#define OUT     double
+#define NAME(x) x##_pairs_f64
+#include "correlate-row.h"
+#define OUT     gint64
+#define NAME(x) x##_pairs_i64
+#include "correlate-row.h"
+#undef SUM
+#undef OPEN
+#undef ELEMENTS
 
 #define SUM      gint64
+#define OPEN     SUM
 #define ELEMENTS ELEMENTS_64
-#define NAME(x)  x##_exact
+#define OUT      float
+#define NAME(x)  x##_exact_f32
 #include "correlate-row.h"
+#define OUT     double
+#define NAME(x) x##_exact_f64
+#include "correlate-row.h"
+#define OUT     gint64
+#define NAME(x) x##_exact_i64
+#include "correlate-row.h"
+#undef SUM
+#undef OPEN
+#undef ELEMENTS
 
 /* Adds whole numbers in double precision to 64-bit sums. */
 static void
@@ -92,17 +127,13 @@ fold_exact(gsize n_rows, const void *chunk, void *running, gboolean first)
 
 static const Arithmetic arithmetics[] = {
     [CORRELATE_F32] = {ELEMENTS_32, 8, 1, 2 * CT_VECTOR_BYTES, 0, 2 * CT_VECTOR_BYTES, 4,
-                       CORRELATE_CHUNK, NULL, NULL, pack_f32, NULL, SQUARES(f32), diagonal_f32,
-                       fold_f32, row_f32},
+                       CORRELATE_CHUNK, NULL, NULL, pack_f32, SQUARES(f32), diagonal_f32, fold_f32},
     [CORRELATE_F64] = {ELEMENTS_64, 16, 1, 2 * CT_VECTOR_BYTES, 0, 2 * CT_VECTOR_BYTES, 8,
-                       CORRELATE_CHUNK, NULL, NULL, pack_f64, NULL, SQUARES(f64), diagonal_f64,
-                       fold_f64, row_f64},
+                       CORRELATE_CHUNK, NULL, NULL, pack_f64, SQUARES(f64), diagonal_f64, fold_f64},
     [CORRELATE_PAIRS] = {ELEMENTS_32, 4, 2, 4 * CT_VECTOR_BYTES, 0, 3 * CT_VECTOR_BYTES, 8, 0, NULL,
-                         NULL, pack_pairs, NULL, SQUARES(pairs), diagonal_pairs, fold_pairs,
-                         row_pairs},
+                         NULL, pack_pairs, SQUARES(pairs), diagonal_pairs, fold_pairs},
     [CORRELATE_EXACT] = {ELEMENTS_64, 16, 1, 2 * CT_VECTOR_BYTES, 0, 2 * CT_VECTOR_BYTES, 8, 0,
-                         NULL, NULL, pack_f64, NULL, SQUARES(f64), diagonal_f64, fold_exact,
-                         row_exact},
+                         NULL, NULL, pack_f64, SQUARES(f64), diagonal_f64, fold_exact},
 };
 
 /* ---- types ---- */
@@ -139,25 +170,18 @@ read_ci4_i16(const void *from, gsize n, void *to)
     }
 }
 
-static void
-convert_f64_f32(const void *from, gsize n, void *to)
-{
-    for (gsize k = 0; k < n; k++)
-        ((gfloat *)to)[k] = ((const gdouble *)from)[k];
-}
-
 static const Choice choices[] = {
-    {CT_CF32, CT_CF32, CORRELATE_F32, NULL, NULL},
-    {CT_CF32, CT_CF64, CORRELATE_F64, read_cf32_f64, NULL},
-    {CT_CF64, CT_CF32, CORRELATE_F64, NULL, convert_f64_f32},
-    {CT_CF64, CT_CF64, CORRELATE_F64, NULL, NULL},
-    {CT_CI4, CT_CF32, CORRELATE_PAIRS, read_ci4_i16, convert_i64_f32},
-    {CT_CI4, CT_CF64, CORRELATE_PAIRS, read_ci4_i16, convert_i64_f64},
-    {CT_CI4, CT_CI64, CORRELATE_PAIRS, read_ci4_i16, NULL},
-    {CT_CI8, CT_CF32, CORRELATE_PAIRS, read_ci8_i16, convert_i64_f32},
-    {CT_CI8, CT_CF64, CORRELATE_PAIRS, read_ci8_i16, convert_i64_f64},
-    {CT_CI8, CT_CI64, CORRELATE_PAIRS, read_ci8_i16, NULL},
-    {CT_CI16, CT_CF32, CORRELATE_EXACT, read_ci16_f64, convert_i64_f32},
-    {CT_CI16, CT_CF64, CORRELATE_EXACT, read_ci16_f64, convert_i64_f64},
-    {CT_CI16, CT_CI64, CORRELATE_EXACT, read_ci16_f64, NULL},
+    {CT_CF32, CT_CF32, CORRELATE_F32, NULL, row_f32},
+    {CT_CF32, CT_CF64, CORRELATE_F64, read_cf32_f64, row_f64_f64},
+    {CT_CF64, CT_CF32, CORRELATE_F64, NULL, row_f64_f32},
+    {CT_CF64, CT_CF64, CORRELATE_F64, NULL, row_f64_f64},
+    {CT_CI4, CT_CF32, CORRELATE_PAIRS, read_ci4_i16, row_pairs_f32},
+    {CT_CI4, CT_CF64, CORRELATE_PAIRS, read_ci4_i16, row_pairs_f64},
+    {CT_CI4, CT_CI64, CORRELATE_PAIRS, read_ci4_i16, row_pairs_i64},
+    {CT_CI8, CT_CF32, CORRELATE_PAIRS, read_ci8_i16, row_pairs_f32},
+    {CT_CI8, CT_CF64, CORRELATE_PAIRS, read_ci8_i16, row_pairs_f64},
+    {CT_CI8, CT_CI64, CORRELATE_PAIRS, read_ci8_i16, row_pairs_i64},
+    {CT_CI16, CT_CF32, CORRELATE_EXACT, read_ci16_f64, row_exact_f32},
+    {CT_CI16, CT_CF64, CORRELATE_EXACT, read_ci16_f64, row_exact_f64},
+    {CT_CI16, CT_CI64, CORRELATE_EXACT, read_ci16_f64, row_exact_i64},
 };

@@ -186,16 +186,17 @@ diagonal_pairs(gsize n, const void *panel, void *sum, gboolean keep)
 }
 
 static void
-pack_pairs(const void *first, const void *second, gsize n_blocks, guint8 *panels, gsize panel_bytes,
-           gsize step)
+pack_pairs(const guint8 *spectra, gint64 stride, gsize n, gsize n_blocks, guint8 *panels,
+           gsize panel_bytes, gsize first)
 {
-    const Words *x = first;
-    const Words *y = second;
     for (gsize block = 0; block < n_blocks; block++) {
-        Halves *to = (Halves *)(panels + block * panel_bytes) + 4 * step;
-        pair_up(x[block], y[block], to);
-        to[2] = to[0] + to[1];
-        to[3] = to[0] - to[1];
+        Halves *to = (Halves *)(panels + block * panel_bytes) + 2 * first;
+        const guint8 *from = spectra;
+        for (gsize t = 0; t < n; t += 2, to += 4, from += 2 * stride) {
+            pair_up(((const Words *)from)[block], ((const Words *)(from + stride))[block], to);
+            to[2] = to[0] + to[1];
+            to[3] = to[0] - to[1];
+        }
     }
 }
 

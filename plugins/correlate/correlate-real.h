@@ -105,14 +105,17 @@ NAME(diagonal)(gsize n, const void *panel, void *sum, gboolean keep)
 }
 
 static void
-NAME(pack)(const void *spectrum, G_GNUC_UNUSED const void *unused, gsize n_blocks, guint8 *panels,
-           gsize panel_bytes, gsize step)
+NAME(pack)(const guint8 *spectra, gint64 stride, gsize n, gsize n_blocks, guint8 *panels,
+           gsize panel_bytes, gsize first)
 {
-    const NAME(Unaligned) *x = spectrum;
-    for (gsize block = 0; block < n_blocks; block++, x += 2) {
-        NAME(Vector) *to = (NAME(Vector) *)(panels + block * panel_bytes) + 2 * step;
-        to[0] = __builtin_shufflevector(x[0], x[1], EVENS);
-        to[1] = __builtin_shufflevector(x[0], x[1], ODDS);
+    for (gsize block = 0; block < n_blocks; block++) {
+        NAME(Vector) *to = (NAME(Vector) *)(panels + block * panel_bytes) + 2 * first;
+        const guint8 *from = spectra;
+        for (gsize t = 0; t < n; t++, to += 2, from += stride) {
+            const NAME(Unaligned) *x = (const NAME(Unaligned) *)from + 2 * block;
+            to[0] = __builtin_shufflevector(x[0], x[1], EVENS);
+            to[1] = __builtin_shufflevector(x[0], x[1], ODDS);
+        }
     }
 }
 

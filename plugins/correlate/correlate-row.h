@@ -1,51 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Visibilities of one input with those before it, read from the tiles. Included once per type of
- * the running sums, with
+ * the running sums and of the visibilities, with
  *
  *     SUM       float, double, gint64
- *     OPEN      the type of sums of an unfinished chunk; default SUM
+ *     OPEN      the type of sums of an unfinished chunk
+ *     OUT       float, double, gint64
  *     ELEMENTS  elements of a vector of the tiles
- *     NAME(x)   the name of x for this type */
-
-#ifndef OPEN
-#define OPEN SUM
-#endif
+ *     NAME(x)   the name of x for these types */
 
 /* A running sum, with that of an unfinished chunk; NULL: there is none. */
-static inline SUM
+static inline OUT
 NAME(total)(const SUM *sum, const OPEN *open, gsize at)
 {
     if (!sum)
-        return open[at];
-    return open ? sum[at] + open[at] : sum[at];
+        return (OUT)open[at];
+    return (OUT)(open ? sum[at] + open[at] : sum[at]);
 }
 
-/* Writes columns 0 … n_columns − 1 of row m, real and imaginary interleaved. */
-static void
-NAME(row)(gsize n_blocks, const void *sums, const void *open, gsize m, gsize n_columns, void *line)
+static inline __attribute__((always_inline)) void
+NAME(fill_row)(gsize n_blocks, const SUM *restrict sum, const OPEN *restrict open, gsize m,
+               gsize n_columns, OUT *restrict x)
 {
     const Tiles tiles = {ELEMENTS, n_blocks};
-    const SUM *sum = sums;
-    const OPEN *rest = open;
-    const gsize n_square = m / ELEMENTS * ELEMENTS;
-    SUM *restrict x = line;
+    const gsize n_square = (m / ELEMENTS + CORRELATE_FULL_DIAGONAL) * ELEMENTS;
     for (gsize c = 0; c < n_square; c += ELEMENTS) {
         const gsize at = locate(&tiles, m, c).index;
         for (gsize element = 0; element < ELEMENTS; element++) {
-            x[2 * (c + element)] = NAME(total)(sum, rest, at + element);
-            x[2 * (c + element) + 1] = NAME(total)(sum, rest, at + ELEMENTS + element);
+            x[2 * (c + element)] = NAME(total)(sum, open, at + element);
+            x[2 * (c + element) + 1] = NAME(total)(sum, open, at + ELEMENTS + element);
         }
     }
     for (gsize c = n_square; c < n_columns; c++) {
         const Place place = locate(&tiles, m, c);
-        const gsize at = place.index;
-        const SUM im = NAME(total)(sum, rest, at + ELEMENTS);
-        x[2 * c] = NAME(total)(sum, rest, at);
+        const OUT im = NAME(total)(sum, open, place.index + ELEMENTS);
+        x[2 * c] = NAME(total)(sum, open, place.index);
         x[2 * c + 1] = place.conjugate ? -im : im;
     }
 }
 
-#undef SUM
-#undef OPEN
-#undef ELEMENTS
+/* Writes columns 0 … n_columns − 1 of row m, real and imaginary interleaved, and further ones of
+ * the last block. */
+static void
+NAME(row)(gsize n_blocks, const void *sums, const void *open, gsize m, gsize n_columns, void *line)
+{
+    if (!open)
+        NAME(fill_row)(n_blocks, sums, NULL, m, n_columns, line);
+    else if (!sums)
+        NAME(fill_row)(n_blocks, NULL, open, m, n_columns, line);
+    else
+        NAME(fill_row)(n_blocks, sums, open, m, n_columns, line);
+}
+
+#undef OUT
 #undef NAME

@@ -34,33 +34,35 @@ add_bytes(Ints sum, Ints u, Ints x)
 #endif
 }
 
-static void
-pack_bytes(const void *first, const void *second, gsize n_blocks, guint8 *panels, gsize panel_bytes,
-           gsize step)
+/* Packs n spectra of a block to x, and adds their terms. */
+static inline void
+pack_block(const guint8 *spectra, gint64 stride, gsize n, gsize block, Ints *terms, Ints *x)
 {
-    for (gsize block = 0; block < n_blocks; block++) {
-        Words *to = (Words *)(panels + block * panel_bytes) + N_TERMS + step * N_VECTORS;
-        to[SIGNED] = zip(first, second, block);
-        to[TURNED] = turn(to[SIGNED], 0xff00ff00);
-        to[UNSIGNED] = to[SIGNED] ^ 0x80808080;
+    const Ints real = (Ints){0} + 0x00010001, imaginary = (Ints){0} + 0x01000100;
+    Ints re = {0}, im = {0};
+    for (gsize t = 0; t < n; t += 2, x += N_VECTORS) {
+        const Words pair = zip(spectra + (gint64)t * stride, stride, block);
+        x[SIGNED] = (Ints)pair;
+        x[TURNED] = (Ints)turn(pair, 0xff00ff00);
+        x[UNSIGNED] = (Ints)(pair ^ 0x80808080);
+        re = add_bytes(re, real, (Ints)pair);
+        im = add_bytes(im, imaginary, (Ints)pair);
     }
+    terms[ROW_RE] -= 128 * (re + im);
+    terms[ROW_IM] -= 128 * (im - re - 2 * (gint32)((n + 1) / 2));
+    terms[COLUMN_IM] += im;
 }
 
 static void
-finish_bytes(void *panel, gsize first_step, gsize n)
+pack_bytes(const guint8 *spectra, gint64 stride, gsize n, gsize n_blocks, guint8 *panels,
+           gsize panel_bytes, gsize first)
 {
-    const Ints real = (Ints){0} + 0x00010001, imaginary = (Ints){0} + 0x01000100;
-    Ints *terms = panel, re = {0}, im = {0};
-    const Ints *x = terms + N_TERMS + first_step * N_VECTORS;
-    for (gsize t = 0; t < n; t++, x += N_VECTORS) {
-        re = add_bytes(re, real, x[SIGNED]);
-        im = add_bytes(im, imaginary, x[SIGNED]);
+    for (gsize block = 0; block < n_blocks; block++) {
+        Ints *terms = (Ints *)(panels + block * panel_bytes);
+        if (first == 0)
+            memset(terms, 0, N_TERMS * CT_VECTOR_BYTES);
+        pack_block(spectra, stride, n, block, terms, terms + N_TERMS + first / 2 * N_VECTORS);
     }
-    if (first_step == 0)
-        terms[ROW_RE] = terms[ROW_IM] = terms[COLUMN_IM] = (Ints){0};
-    terms[ROW_RE] -= 128 * (re + im);
-    terms[ROW_IM] -= 128 * (im - re - 2 * (gint32)n);
-    terms[COLUMN_IM] += im;
 }
 
 static inline __attribute__((always_inline)) void
@@ -148,6 +150,6 @@ diagonal_bytes(gsize n, const void *panel, void *sum, gboolean keep)
 
 static const Arithmetic arithmetics[] = {
     [CORRELATE_BYTES] = {INPUTS, 2, 2, N_VECTORS *CT_VECTOR_BYTES, N_VECTORS *CT_VECTOR_BYTES,
-                         2 * CT_VECTOR_BYTES, 8, BYTES_CHUNK, NULL, NULL, pack_bytes, finish_bytes,
-                         SQUARES(bytes), diagonal_bytes, fold_bytes, row_bytes},
+                         2 * CT_VECTOR_BYTES, 8, BYTES_CHUNK, NULL, NULL, pack_bytes,
+                         SQUARES(bytes), diagonal_bytes, fold_bytes},
 };

@@ -88,6 +88,13 @@ ct_correlate_new(const CtPrepare *prepare)
     return self;
 }
 
+/* The sums of items that are summed together, of integrations within a firing. */
+static gsize
+inside_bytes(const Correlate *self)
+{
+    return (gsize)self->method.most_items * self->method.sums_bytes;
+}
+
 gboolean
 ct_correlate_allocate(Correlate *self, CtPrepare *prepare, GError **error)
 {
@@ -100,6 +107,7 @@ ct_correlate_allocate(Correlate *self, CtPrepare *prepare, GError **error)
 
     /* Sums begin anew at their first spectrum, so they need not be cleared; those of integrations
      * that begin and end within one firing are in the scratch. */
+    method->most_items = MAX(method->most_items, 1);
     const gsize n_items = (gsize)self->n_items;
     if (n_items > G_MAXSIZE / 2 / (method->sums_bytes + 4 * self->counts_per_item) ||
         posix_memalign((void **)&self->sums, 64, n_items * method->sums_bytes) != 0) {
@@ -117,7 +125,7 @@ ct_correlate_allocate(Correlate *self, CtPrepare *prepare, GError **error)
     }
     prepare->n_items = self->n_items;
     prepare->scratch_bytes =
-        method->scratch_bytes + method->sums_bytes + ct_correlate_count_scratch(self);
+        method->scratch_bytes + inside_bytes(self) + ct_correlate_count_scratch(self);
     return TRUE;
 }
 
@@ -127,22 +135,33 @@ stride(const CtBlock *block, gint axis)
     return axis < 0 ? 0 : block->stride[axis];
 }
 
-/* The work of a range of a firing. */
+/* The work of a range of a firing: of some items along the innermost axis. */
 typedef struct {
     const Correlate *self;
     const CtWork *work;
-    gint64 item;
-    gint64 from_offset, to_offset, weights_offset; /* of the item */
-    gint64 lane;
+    gint64 item, n_items;
+    gint64 from_offset, to_offset, weights_offset; /* of the first item */
+    gint64 from_step, to_step, weights_step;       /* from item to item */
+    gint64 lane, lane_step;
     gint64 produced;
 } Walk;
 
+/* Finds items from `item` on, before `end`. */
 static void
-find_item(Walk *walk, gint64 item)
+find_items(Walk *walk, gint64 item, gint64 end)
 {
     const Correlate *self = walk->self;
     const CtWork *work = walk->work;
-    *walk = (Walk){.self = self, .work = work, .item = item};
+    *walk = (Walk){.self = self, .work = work, .item = item, .n_items = 1};
+    if (self->n_axes > 0) {
+        const CorrelateAxis *last = &self->axes[self->n_axes - 1];
+        walk->n_items = MIN(self->method.most_items, last->length - item % last->length);
+        walk->n_items = MIN(walk->n_items, end - item);
+        walk->from_step = work->inputs[0].stride[last->from];
+        walk->to_step = work->outputs[0].stride[last->to];
+        walk->weights_step = stride(&work->outputs[1], last->weights);
+        walk->lane_step = last->lane;
+    }
     for (guint a = self->n_axes; a-- > 0;) {
         const CorrelateAxis *axis = &self->axes[a];
         const gint64 i = item % axis->length;
@@ -153,6 +172,18 @@ find_item(Walk *walk, gint64 item)
             walk->weights_offset += i * work->outputs[1].stride[axis->weights];
         walk->lane += i * axis->lane;
     }
+}
+
+static Walk
+one_of(const Walk *walk, gint64 k)
+{
+    Walk one = *walk;
+    one.item += k;
+    one.from_offset += k * walk->from_step;
+    one.to_offset += k * walk->to_step;
+    one.weights_offset += k * walk->weights_step;
+    one.lane += k * walk->lane_step;
+    return one;
 }
 
 static guint32 *
@@ -179,9 +210,8 @@ write_weights(const Walk *walk)
             }
 }
 
-/* Ends an integration of `done` spectra. */
 static void
-write_integration(Walk *walk, gconstpointer sums, gint64 done)
+write_item(const Walk *walk, gconstpointer sums, gint64 done)
 {
     const Correlate *self = walk->self;
     const CtBlock *block = &walk->work->outputs[0];
@@ -194,16 +224,38 @@ write_integration(Walk *walk, gconstpointer sums, gint64 done)
                            &to, walk->work->scratch);
     if (walk->work->outputs[1].data)
         write_weights(walk);
+}
+
+/* Ends an integration of `done` spectra. */
+static void
+write_integration(Walk *walk, const guint8 *sums, gint64 done)
+{
+    for (gint64 k = 0; k < walk->n_items; k++) {
+        const Walk one = one_of(walk, k);
+        write_item(&one, sums + (gsize)k * walk->self->method.sums_bytes, done);
+    }
     walk->produced++;
 }
 
 static void
-work_item(Walk *walk)
+count_weights(const Walk *walk, gint64 t, gint64 n, gpointer scratch)
+{
+    const CtBlock *in = &walk->work->inputs[0];
+    for (gint64 k = 0; k < walk->n_items; k++) {
+        const Walk one = one_of(walk, k);
+        ct_correlate_count(walk->self,
+                           in->validity ? in->validity + one.lane * in->validity_stride + t : NULL,
+                           in->validity_stride, n, counts_of(&one), scratch);
+    }
+}
+
+static void
+work_items(Walk *walk)
 {
     const Correlate *self = walk->self;
     const CtBlock *in = &walk->work->inputs[0];
     const CorrelateFrom from = {stride(in, self->from_time), stride(in, self->from_station),
-                                stride(in, self->from_pol)};
+                                stride(in, self->from_pol), walk->from_step, walk->n_items};
     guint8 *scratch = walk->work->scratch;
     guint8 *inside = scratch + self->method.scratch_bytes;
     guint8 *kept = self->sums + (gsize)walk->item * self->method.sums_bytes;
@@ -216,9 +268,7 @@ work_item(Walk *walk)
             self->method.accumulate(self, in->data + walk->from_offset + t * from.time, &from, n,
                                     done, sums, scratch);
         if (walk->work->outputs[1].data)
-            ct_correlate_count(
-                self, in->validity ? in->validity + walk->lane * in->validity_stride + t : NULL,
-                in->validity_stride, n, counts_of(walk), inside + self->method.sums_bytes);
+            count_weights(walk, t, n, inside + inside_bytes(self));
         done += n;
         if (done == self->integration) {
             write_integration(walk, sums, done);
@@ -233,9 +283,9 @@ gboolean
 ct_correlate_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
     Walk walk = {.self = state, .work = work};
-    for (gint64 item = work->begin; item < work->end; item++) {
-        find_item(&walk, item);
-        work_item(&walk);
+    for (gint64 item = work->begin; item < work->end; item += walk.n_items) {
+        find_items(&walk, item, work->end);
+        work_items(&walk);
     }
     return TRUE;
 }

@@ -15,6 +15,8 @@ typedef struct {
     gint64 time;
     gint64 station; /* the axis that is correlated over, `station` or another */
     gint64 pol;
+    gint64 item;
+    gint64 n_items; /* that are summed together */
 } CorrelateFrom;
 
 typedef struct {
@@ -27,6 +29,8 @@ typedef struct {
 typedef struct {
     gsize sums_bytes;
     gsize scratch_bytes;
+    gint64 most_items; /* neighbours along the innermost axis that `accumulate` takes together;
+                          their sums are contiguous. 0: it takes one */
     /* Adds `n` spectra to sums that hold `done` of the integration; if that is 0, the sums begin
      * anew. */
     void (*accumulate)(const Correlate *self, const guint8 *voltages, const CorrelateFrom *from,
