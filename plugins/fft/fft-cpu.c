@@ -31,6 +31,8 @@
 #define LINE        64
 /* With fewer neighbouring series, transposes are faster than columns. */
 #define LEAST_COLUMNS 4
+/* Bytes of a firing on one worker, about. */
+#define FIRING_BYTES (1 << 19)
 /* Lines that go together, for their lengths of less than a square of the vector. */
 #define MOST_LINES 64
 /* With 16 registers, two passes of radix 4 are faster than one of radix 16. */
@@ -364,6 +366,16 @@ finish(gpointer state)
     g_free(self);
 }
 
+/* Series along time are columns one by one: as many as a firing has samples, which are few if they
+ * are long. */
+static gdouble
+share_along_time(const CtStream *stream)
+{
+    const gint64 bytes = ct_stream_width(stream) * (gint64)ct_type_info(stream->type)->bytes;
+    const gint64 n_columns = FIRING_BYTES / bytes;
+    return n_columns >= FFT_MAX_COLUMNS ? 1 : n_columns >= FFT_MAX_COLUMNS / 2 ? 0.5 : 0.08;
+}
+
 /* Columns fill a vector, or only a part of it. Series with others between them are gathered. */
 static gdouble
 share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout *outputs)
@@ -375,13 +387,15 @@ share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout 
         design.along_time)
         return 1;
     const gint axis = ct_layout_axis(layout, design.axis);
+    const gint time = ct_layout_axis(layout, "time");
+    if (time == (gint)layout->n_axes - 1)
+        return share_along_time(stream);
     gdouble inside = 1, outside = 1;
     for (gint a = 0; a < (gint)layout->n_axes; a++) {
-        const gboolean is_time = g_str_equal(layout->axes[a].name, "time");
         const gdouble length =
-            is_time ? FFT_MAX_COLUMNS : (gdouble)ct_stream_length(stream, layout->axes[a].name);
+            a == time ? FFT_MAX_COLUMNS : (gdouble)ct_stream_length(stream, layout->axes[a].name);
         inside *= a > axis ? length : 1;
-        outside *= a < axis && !is_time ? length : 1;
+        outside *= a < axis && a != time ? length : 1;
     }
     if (inside == 1 || inside >= FFT_MAX_COLUMNS)
         return 1;
