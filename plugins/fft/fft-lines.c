@@ -172,7 +172,7 @@ transform_some(const FftLines *plan, const size_t r, void (*dft)(Complex *), con
         const size_t at = k * piece + (k < L / 2 ? out : -out);
         Floats pair[2];
         join(pair, part[k], is_inverse, plan->scale);
-        UNROLL for (size_t i = 0; i < L / r; i++)
+        for (size_t i = 0; i < L / r; i++)
             memcpy(y[i] + at, (const char *)pair + i * piece, piece);
     }
 }
