@@ -198,8 +198,8 @@ fit_to_blocks(const Sizes *sizes, const CtPlanLink *link, gint64 samples)
     return samples;
 }
 
-/* Whether a firing of the node reads and writes every sample once, and nothing else; so do stages
- * that join a list of streams. */
+/* Whether a firing of the node reads and writes every sample once, and nothing else: windows do not
+ * overlap. So do stages that join a list of streams. */
 static gboolean
 is_pointwise(const CtPlan *plan, const CtPlanNode *node)
 {
@@ -207,7 +207,7 @@ is_pointwise(const CtPlan *plan, const CtPlanNode *node)
     const gboolean joins = node->n_nodes == 1 && node->nodes[0].stage->inputs &&
                            node->nodes[0].stage->inputs[0].flags & CT_PORT_MANY;
     const gboolean is_window =
-        footprint->kind == CT_FOOTPRINT_WINDOW && footprint->window == 1 && footprint->hop == 1;
+        footprint->kind == CT_FOOTPRINT_WINDOW && footprint->window <= footprint->hop;
     return !ct_plan_is_source(plan, node) && (is_window || joins) &&
            ct_plan_bytes_of_statics(plan, node) == 0;
 }
@@ -241,7 +241,8 @@ aim_of(const Sizes *sizes, const CtPlanNode *node)
 
 /* Sets the samples that a firing makes such that neither its outputs nor its inputs leave the
  * cache, but at least one sample. A history that fills the cache by itself is read again in every
- * firing, so a firing then takes as many new samples. A source's `block` is taken as it is. */
+ * firing, so a firing then takes a whole window of new samples. A source's `block` is taken as it
+ * is. */
 static void
 size_on_host(const Sizes *sizes, const CtPlanNode *node)
 {
@@ -264,8 +265,9 @@ size_on_host(const Sizes *sizes, const CtPlanNode *node)
         const gint64 seen = input_in_cache(plan, node, i, aim);
         const gint64 extra =
             footprint->kind == CT_FOOTPRINT_WINDOW ? footprint->window - footprint->hop : 0;
+        const gint64 least = extra > 0 ? footprint->window : 0;
         const gdouble made =
-            (gdouble)MAX(seen - extra, extra) / ct_plan_samples_each(plan, node, i);
+            (gdouble)MAX(seen - extra, least) / ct_plan_samples_each(plan, node, i);
         samples = made < (gdouble)samples ? MAX(1, (gint64)made) : samples;
     }
     for (guint i = 0; i < node->n_outputs && !fixed; i++) {

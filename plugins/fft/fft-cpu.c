@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transforms on the processor, in batches that stay in cache.
  *
- * One plan of FFTW serves every layout. It is for a batch of transforms that lie one after another
- * in aligned arrays. Blocks that lie so are transformed without a copy. Batches that are not
- * aligned are copied to scratch and back, which is faster than a plan for them, since FFTW has
- * vectors for aligned arrays alone. Other layouts are transposed into scratch and back, many
- * transforms at a time; FFTW's own strides take two to seven times as long.
+ * One plan of FFTW serves every layout that the plugin's own passes leave. It is for a batch of
+ * transforms that lie one after another in aligned arrays. Blocks that lie so are transformed
+ * without a copy. Batches that are not aligned are copied to scratch and back, which is faster than
+ * a plan for them, since FFTW has vectors for aligned arrays alone. Other layouts are transposed
+ * into scratch and back, many transforms at a time; FFTW's own strides take two to seven times as
+ * long.
  *
- * Neighbouring series that lie side by side need no transpose: transforms of the usual lengths go
+ * Transforms of the usual lengths in single precision do without FFTW and without a transpose:
+ * those that lie one after another go line by line, neighbouring series that lie side by side
  * column by column, many columns in a vector. The same numbers come out wherever a block was cut.
  */
 #include "fft-columns-plan.h"
 #include "fft-kernels.h"
+#include "fft-lines-plan.h"
 #include "fft-plan.h"
 
 #include <string.h>
@@ -28,6 +31,10 @@
 #define LINE        64
 /* With fewer neighbouring series, transposes are faster than columns. */
 #define LEAST_COLUMNS 4
+/* Bytes of a firing on one worker, about. */
+#define FIRING_BYTES (1 << 19)
+/* Lines that go together, for their lengths of less than a square of the vector. */
+#define MOST_LINES 64
 /* With 16 registers, two passes of radix 4 are faster than one of radix 16. */
 #define MOST_RADIX (CT_VECTOR_BYTES == 32 ? 8 : 16)
 
@@ -43,7 +50,8 @@ typedef struct {
     gsize in_scratch;           /* bytes of scratch before the output's */
     gint64 n_items;
     FftColumns columns;
-    gboolean has_columns;
+    FftLines lines;
+    gboolean has_columns, has_lines;
     gboolean time_last; /* time is the fastest axis */
 } Fft;
 
@@ -93,9 +101,24 @@ use_columns(const Fft *self, const FftBatch *batch, const Run *run)
                                batch->step_out != run->step_out);
 }
 
-/* Whether packed blocks in these layouts will be transformed as columns. */
+/* Whether transforms lie one after another, for which the length of a block must not decide. */
 static gboolean
-expect_columns(const Fft *self, const CtBinding *input, const CtBinding *output)
+use_lines(const Fft *self, const FftBatch *batch)
+{
+    return self->has_lines && batch->step_in == (gint64)self->in_bytes &&
+           batch->step_out == (gint64)self->out_bytes;
+}
+
+/* Whether the length of a block has no part in the steps along an axis. */
+static gboolean
+is_steady(const CtLayout *layout, const char *axis)
+{
+    return ct_layout_axis(layout, "time") <= ct_layout_axis(layout, axis);
+}
+
+/* Whether packed blocks in these layouts will be transformed without FFTW. */
+static gboolean
+expect_own(const Fft *self, const CtBinding *input, const CtBinding *output)
 {
     CtBlock in = {.n_axes = input->layout.n_axes, .n_samples = MAX(1, input->max_samples)};
     CtBlock out = {.n_axes = output->layout.n_axes, .n_samples = MAX(1, output->max_samples)};
@@ -105,7 +128,7 @@ expect_columns(const Fft *self, const CtBinding *input, const CtBinding *output)
     ct_layout_strides(&output->layout, output->stream, out.n_samples, out.length, out.stride);
     ct_fft_axes_apply(&self->axes, &in, &out, &batch);
     Run run = find_run(&batch, self->time_last);
-    return use_columns(self, &batch, &run);
+    return use_columns(self, &batch, &run) || use_lines(self, &batch);
 }
 
 /* Sets how many transforms go together: as many as fit the first-level cache, at most `most`. The
@@ -149,7 +172,10 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     set_batch(self, MAX(1, ct_stream_width(output->stream) / design->out_length *
                                MAX(1, output->max_samples)));
     self->has_columns = ct_fft_columns_plan_init(&self->columns, design, MOST_RADIX);
-    self->plan = ct_fft_plan_new(design, self->n_batch, expect_columns(self, input, output), error);
+    self->has_lines = CT_VECTOR_BYTES == 64 && is_steady(&input->layout, design->axis) &&
+                      is_steady(&output->layout, design->to) &&
+                      ct_fft_lines_plan_init(&self->lines, design);
+    self->plan = ct_fft_plan_new(design, self->n_batch, expect_own(self, input, output), error);
     if (self->plan == NULL)
         return FALSE;
 
@@ -158,6 +184,9 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     if (self->has_columns)
         prepare->scratch_bytes =
             MAX(prepare->scratch_bytes, self->columns.n * FFT_MAX_COLUMNS * 2 * sizeof(float));
+    if (self->has_lines)
+        prepare->scratch_bytes =
+            MAX(prepare->scratch_bytes, MAX(self->lines.n, FFT_LEAST_LINE) * 2 * sizeof(float));
     self->n_items = prepare->n_items;
     return TRUE;
 }
@@ -296,13 +325,14 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
     Run run = find_run(&batch, self->time_last);
 
     gint64 group = self->n_group, runs = 1;
-    gboolean columns = use_columns(self, &batch, &run);
-    if (columns) {
-        group = FFT_MAX_COLUMNS;
+    gboolean columns = use_columns(self, &batch, &run), lines = !columns && use_lines(self, &batch);
+    if (columns || lines) {
+        group = columns ? FFT_MAX_COLUMNS : MOST_LINES;
         runs = batch.n_transforms / run.length;
     }
 
-    /* All items have equally many groups of transforms. A group of columns stays within a run. */
+    /* All items have equally many groups of transforms. A group of columns or lines stays within a
+     * run. */
     gint64 length = batch.n_transforms / runs, per_run = (length + group - 1) / group;
     gint64 end = work->end * runs * per_run / self->n_items;
     for (gint64 i = work->begin * runs * per_run / self->n_items; i < end; i++) {
@@ -313,6 +343,10 @@ work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
             CT_ISA(ct_fft_columns)
         (&self->columns, in->data + x, batch.step_in, out->data + y, batch.step_out, (gsize)n,
          work->scratch);
+#if CT_VECTOR_BYTES == 64
+        else if (lines) CT_ISA(ct_fft_lines)(&self->lines, in->data + x, run.step_in, out->data + y,
+                                             run.step_out, (gsize)n, work->scratch);
+#endif
         else transform(self, &batch, &run, in, out, first, n, work->scratch);
     }
     return TRUE;
@@ -327,7 +361,19 @@ finish(gpointer state)
         return;
     ct_fft_plan_free(self->plan);
     ct_fft_columns_plan_clear(&self->columns);
+    if (self->has_lines)
+        ct_fft_lines_plan_clear(&self->lines);
     g_free(self);
+}
+
+/* Series along time are columns one by one: as many as a firing has samples, which are few if they
+ * are long. */
+static gdouble
+share_along_time(const CtStream *stream)
+{
+    const gint64 bytes = ct_stream_width(stream) * (gint64)ct_type_info(stream->type)->bytes;
+    const gint64 n_columns = FIRING_BYTES / bytes;
+    return n_columns >= FFT_MAX_COLUMNS ? 1 : n_columns >= FFT_MAX_COLUMNS / 2 ? 0.5 : 0.08;
 }
 
 /* Columns fill a vector, or only a part of it. Series with others between them are gathered. */
@@ -341,13 +387,15 @@ share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout 
         design.along_time)
         return 1;
     const gint axis = ct_layout_axis(layout, design.axis);
+    const gint time = ct_layout_axis(layout, "time");
+    if (time == (gint)layout->n_axes - 1)
+        return share_along_time(stream);
     gdouble inside = 1, outside = 1;
     for (gint a = 0; a < (gint)layout->n_axes; a++) {
-        const gboolean is_time = g_str_equal(layout->axes[a].name, "time");
         const gdouble length =
-            is_time ? FFT_MAX_COLUMNS : (gdouble)ct_stream_length(stream, layout->axes[a].name);
+            a == time ? FFT_MAX_COLUMNS : (gdouble)ct_stream_length(stream, layout->axes[a].name);
         inside *= a > axis ? length : 1;
-        outside *= a < axis && !is_time ? length : 1;
+        outside *= a < axis && a != time ? length : 1;
     }
     if (inside == 1 || inside >= FFT_MAX_COLUMNS)
         return 1;

@@ -6,10 +6,11 @@
 #include "fir-vectors.h"
 
 /* Outputs whose sums are in registers at the same time, at most, and taps whose coefficients are
- * beside them. */
+ * beside them, at most: windows of 16 taps then load each sample once, which counts where rows are
+ * a power of two apart, so that they share sets of the first-level cache. */
 #if defined(__AVX512F__)
 #define BLOCK 16
-#define CHUNK 8
+#define CHUNK 16
 #else
 #define BLOCK 8
 #define CHUNK 4
@@ -61,20 +62,38 @@ add_shared(Floats *sum, const size_t n, const Floats *h, const size_t n_taps, co
     }
 }
 
+/* Tap *k and those after it, n_taps at a time; the samples of the first are at x. Returns those of
+ * the first tap that is left. */
+INLINE const float *
+add_chunks(Floats *sum, const size_t n, const FirRows *rows, Taps taps, size_t *k, const float *x,
+           const size_t n_taps)
+{
+    Floats h[CHUNK];
+
+    for (; *k + n_taps <= rows->n_taps; *k += n_taps, x += (ptrdiff_t)n_taps * rows->tap_step) {
+        load_taps(h, n_taps, rows, taps, *k);
+        add_shared(sum, n, h, n_taps, x, rows->tap_step);
+    }
+    return x;
+}
+
 /* The vector at e of outputs t … t + n − 1. */
 INLINE void
 sum_vector(const FirRows *rows, const size_t n, Taps taps, size_t t, size_t e, size_t n_floats)
 {
     const float *x = rows->x + (ptrdiff_t)t * rows->x_step + e;
     float *y = rows->y + (ptrdiff_t)t * rows->y_step + e;
-    Floats sum[BLOCK] = {{0}}, h[CHUNK];
+    Floats sum[BLOCK] = {{0}}, h[1];
     size_t k = 0;
 
-    if (n > 1 && rows->x_step == rows->tap_step)
-        for (; k + CHUNK <= rows->n_taps; k += CHUNK, x += CHUNK * rows->tap_step) {
-            load_taps(h, CHUNK, rows, taps, k);
-            add_shared(sum, n, h, CHUNK, x, rows->tap_step);
-        }
+    if (n > 1 && rows->x_step == rows->tap_step) {
+#if CHUNK == 16
+        x = add_chunks(sum, n, rows, taps, &k, x, 16);
+        x = add_chunks(sum, n, rows, taps, &k, x, 8);
+#endif
+        x = add_chunks(sum, n, rows, taps, &k, x, 4);
+        x = add_chunks(sum, n, rows, taps, &k, x, 2);
+    }
     for (; k < rows->n_taps; k++, x += rows->tap_step) {
         load_taps(h, 1, rows, taps, k);
         UNROLL for (size_t i = 0; i < n; i++) sum[i] +=

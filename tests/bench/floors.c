@@ -170,7 +170,30 @@ check_bank(Floors *floors)
     };
     measure(floors, all, G_N_ELEMENTS(all));
     note(floors, "PFB cf32 256x16: beside liquid firpfbch", ratio(all[0], all[1]), 5, "× liquid");
+    note(floors, "PFB cf32 256x16: share of the FMA peak", all[0]->of_fma, 0.18, "of the peak");
     free_all(all, G_N_ELEMENTS(all));
+}
+
+/* Nothing where the machine lacks the vectors for which they were measured. */
+static void
+check_transforms(Floors *floors)
+{
+    static const struct {
+        const char *name;
+        gdouble least;
+    } cases[] = {{"fft 256", 0.2}, {"fft 1024", 0.22}, {"fft 4096", 0.22}};
+    if (ct_isa_missing(CT_ISA_AVX512))
+        return;
+    for (guint i = 0; i < floors->contenders->len; i++) {
+        Contender *stage = floors->contenders->pdata[i];
+        for (guint k = 0; k < G_N_ELEMENTS(cases); k++) {
+            if (!g_str_equal(cases[k].name, stage->name))
+                continue;
+            measure(floors, &stage, 1);
+            g_autofree char *name = g_strdup_printf("%s: share of the FMA peak", stage->name);
+            note(floors, name, stage->of_fma, cases[k].least, "of the peak");
+        }
+    }
 }
 
 static void
@@ -244,10 +267,10 @@ static const struct {
     const char *name;
     void (*check)(Floors *floors);
 } checks[] = {
-    {"correlate", check_correlate},      {"correlate station", check_station},
-    {"beamform", check_beamform},        {"pfb", check_bank},
-    {"fx-correlator", check_correlator}, {"copies", check_copies},
-    {"framework", check_framework},
+    {"correlate", check_correlate},   {"correlate station", check_station},
+    {"beamform", check_beamform},     {"pfb", check_bank},
+    {"transforms", check_transforms}, {"fx-correlator", check_correlator},
+    {"copies", check_copies},         {"framework", check_framework},
 };
 
 void

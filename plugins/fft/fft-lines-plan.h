@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plans of transforms of samples that lie side by side. */
+#pragma once
+
+#include "fft-lines.h"
+#include "fft.h"
+
+/* FALSE, and nothing to clear, for transforms that are not done so: of double precision, of real
+ * input, of other lengths than 64, 128 and products of 256 with twos, threes and fives up to 4096.
+ */
+gboolean ct_fft_lines_plan_init(FftLines *plan, const FftDesign *design);
+void ct_fft_lines_plan_clear(FftLines *plan);
