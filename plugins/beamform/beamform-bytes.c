@@ -388,7 +388,8 @@ sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
                     sum_group(shape, rows + (p * shape->chunk + t) * shape->row_bytes,
                               (const Panel *)((const guint8 *)sets[p] + at), some,
                               tile + p * 2 * VECTOR_FLOATS, n_pols * 2 * VECTOR_FLOATS);
-                write_tile(n_pols, VECTOR_FLOATS, tile, some, MIN(VECTOR_FLOATS, shape->n_beams - b),
+                write_tile(n_pols, VECTOR_FLOATS, tile, some,
+                           MIN(VECTOR_FLOATS, shape->n_beams - b),
                            beams + (gint64)(begin + t) * to->time + (gint64)b * to->across, to);
             }
         }
