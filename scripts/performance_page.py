@@ -16,6 +16,8 @@ TEMPLATE = MEASURED / "performance.md.in"
 # The benchmarks of `meson test --benchmark` whose output the page shows, with the kind of machine.
 GROUPS = {"floors": "cpu", "network": "cpu", "orders-cpu": "cpu", "kernels-cpu": "cpu", "stage": "cpu",
           "pipeline": "cpu", "fusion": "cpu", "published": "cpu", "gpu": "gpu", "orders-gpu": "gpu"}
+MEASURED_HERE = list(GROUPS)
+GROUPS["published-gpu"] = "gpu"  # what `cornerturn bench published` printed on another machine
 
 BANK = re.compile(r"PFB (?P<type>\w+) (?P<channels>\d+) channels, (?P<taps>\d+) taps"
                   r"(?:, (?!then )(?P<way>.+))?")
@@ -286,13 +288,15 @@ def published_table(family, head, rows):
     figures = {row.get("published", "") for row in named}
     columns = [name for name in head[1:] if name not in NOT_SHOWN and not (name == "published" and len(figures) == 1)]
     above = f"Published: {figures.pop()}.\n\n" if len(figures) == 1 and any(figures) else ""
-    return f"### {family.capitalize()}\n\n{above}" + table(
+    return f"#### {family.capitalize()}\n\n{above}" + table(
         ["", *columns], [[row[head[0]], *(row[name] for name in columns)] for row in named])
 
 
-def published_tables(outputs):
-    tables = outputs["published"].tables
-    return "\n".join(published_table(family, head, rows) for family, (head, *rows) in tables.items()) or NOTHING
+def published_tables(outputs, group, is_shown):
+    """The tables of the rows whose place is shown."""
+    shown = {family: (head, [row for row in rows if is_shown(row[head.index("place")])])
+             for family, (head, *rows) in outputs[group].tables.items()}
+    return "\n".join(published_table(family, head, rows) for family, (head, rows) in shown.items() if rows) or NOTHING
 
 
 MARKS = {
@@ -308,7 +312,8 @@ MARKS = {
     "pipelines": pipeline_table,
     "fusion": fusion_table,
     "orders": orders_table,
-    "published": published_tables,
+    "published": lambda outputs: published_tables(outputs, "published", lambda place: True),
+    "published-gpu": lambda outputs: published_tables(outputs, "published-gpu", lambda place: place != "host"),
     **{f"run-{group}": lambda outputs, group=group: heading(outputs, group) for group in GROUPS},
 }
 
