@@ -150,8 +150,7 @@ run(int argc, char **argv, GError **error)
          "FILE"},
         {"compare", 0, 0, G_OPTION_ARG_FILENAME, &given.compare,
          "Show the figures of another machine, written by --json or --log, beside them, and which "
-         "one "
-         "is faster at what, and why",
+         "one is faster at what, and why",
          "FILE"},
         {"picture", 0, 0, G_OPTION_ARG_FILENAME, &given.picture,
          "Draw the stages below the ceilings, as SVG", "FILE"},
@@ -183,8 +182,9 @@ run(int argc, char **argv, GError **error)
 
 const CtCommand ct_command_bench = {
     .name = "bench",
-    .arguments = "[ceilings|stages|pipelines|all|published] [NAME…]",
-    .summary = "Measure how fast this machine is, beside its ceilings, figures of the field or "
-               "another machine",
+    .arguments = "[GROUP] [NAME…]",
+    .summary =
+        "Measure how fast this machine is: ceilings, stages, pipelines, all (these three) or "
+        "published",
     .run = run,
 };
