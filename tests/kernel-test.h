@@ -28,9 +28,10 @@ kernel_test_can(void)
 static const guint kernel_test_architectures[] = {80, 90, 100, 120};
 /* The tunings for each case besides the default; a tuning counts once for each architecture. */
 #define KERNEL_TEST_SHARE 24
-/* The most combinations of least and largest values; the two with all least and all largest values
- * are among them. */
-#define KERNEL_TEST_COMBINATIONS 16
+/* The most combinations of least and largest values, and with `-m thorough`; the two with all least
+ * and all largest values are among them. */
+#define KERNEL_TEST_COMBINATIONS 8
+#define KERNEL_TEST_THOROUGH     16
 #define KERNEL_TEST_ALL          ((1u << G_N_ELEMENTS(kernel_test_architectures)) - 1)
 
 /* Prepares `variant` for a device that need not be here, which compiles its kernels. */
@@ -87,7 +88,8 @@ kernel_test_tuning(const CtVariant *variant, guint k, gint64 tuning[CT_MAX_TUNAB
         return TRUE;
     while (variant_test_single_tuning(variant, n_singles, tuning))
         n_singles++;
-    const guint n_combinations = MIN(1u << n, KERNEL_TEST_COMBINATIONS);
+    const guint most = g_test_thorough() ? KERNEL_TEST_THOROUGH : KERNEL_TEST_COMBINATIONS;
+    const guint n_combinations = MIN(1u << n, most);
     const guint combination = (k - n_singles) * ((1u << n) - 1) / MAX(1, n_combinations - 1);
     for (guint i = 0; i < n; i++) {
         const CtTunable *tunable = &variant->tunables[i];
@@ -132,9 +134,6 @@ kernel_test_find_tunings(const CtVariant *variant)
         kernel_test_tuning(variant, k, tuning);
         made->names[k] = ct_tuning_name(variant, tuning);
         made->left[k] = 1u << k % G_N_ELEMENTS(kernel_test_architectures);
-        /* Each value alone for every other architecture. */
-        if (k < made->n_singles)
-            made->left[k] |= 1u << (k + 2) % G_N_ELEMENTS(kernel_test_architectures);
     }
     g_ptr_array_add(all, made);
     return made;
@@ -142,9 +141,9 @@ kernel_test_find_tunings(const CtVariant *variant)
 
 typedef void (*KernelTestCompile)(gconstpointer data, const gint64 *tuning, guint architecture);
 
-/* Calls `compile` for a case: with the default tuning for every other architecture (those that the
- * case before left out), and with `share` of the remaining tunings that make a difference in it;
- * with `-m thorough`, with all of these for all architectures. */
+/* Calls `compile` for a case: with the default tuning for one architecture (the next for the next
+ * case), and with `share` of the remaining tunings that make a difference in it; with
+ * `-m thorough`, with all of these for all architectures. */
 static inline void
 kernel_test_spread(const CtVariant *variant, const CtNode *nodes, guint share,
                    KernelTestCompile compile, gconstpointer data)
@@ -153,11 +152,11 @@ kernel_test_spread(const CtVariant *variant, const CtNode *nodes, guint share,
     gint64 tuning[CT_MAX_TUNABLES];
     guint n_compiled = 0;
 
-    const guint first = g_test_thorough() ? 0 : tunings->n_cases++ % 2;
-    const guint step = g_test_thorough() ? 1 : 2;
+    const guint turn = tunings->n_cases++ % G_N_ELEMENTS(kernel_test_architectures);
     ct_tuning_defaults(variant, tuning);
-    for (guint a = first; a < G_N_ELEMENTS(kernel_test_architectures); a += step)
-        compile(data, tuning, kernel_test_architectures[a]);
+    for (guint a = 0; a < G_N_ELEMENTS(kernel_test_architectures); a++)
+        if (g_test_thorough() || a == turn)
+            compile(data, tuning, kernel_test_architectures[a]);
     for (guint k = 0; k < tunings->n_tunings; k++) {
         kernel_test_tuning(variant, k, tuning);
         const guint8 wanted = g_test_thorough() ? KERNEL_TEST_ALL : tunings->left[k];
