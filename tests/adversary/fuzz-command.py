@@ -27,7 +27,7 @@ COMMAND = os.environ["CORNERTURN"]
 PIPELINES = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"]) / "pipelines"
 EMULATED = os.environ.get("CORNERTURN_TEST_BACKEND") == "cuda"
 SANITIZED = os.environ.get("CORNERTURN_SANITIZER", "none") != "none"
-N_RUNS = int(os.environ.get("CORNERTURN_FUZZ_RUNS", 60 if EMULATED or SANITIZED else 250))
+N_RUNS = int(os.environ.get("CORNERTURN_FUZZ_RUNS", 40 if EMULATED or SANITIZED else 125))
 SEED = int(os.environ.get("CORNERTURN_FUZZ_SEED", 1))
 
 # A run is interrupted after so many seconds; then it has so many more to end.
