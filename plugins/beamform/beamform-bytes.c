@@ -28,6 +28,8 @@
 #define CHUNK_BYTES (16 << 10)
 
 typedef gint32 Ints __attribute__((vector_size(CT_VECTOR_BYTES)));
+/* Sums modulo 2^32: with what is added to make voltages positive, they may exceed 31 bits. */
+typedef guint32 Sums __attribute__((vector_size(CT_VECTOR_BYTES)));
 
 typedef struct {
     CtType type; /* of the voltages */
@@ -40,7 +42,7 @@ typedef struct {
 
 /* A vector of weights for each pair of stations, and what ends the sums. */
 typedef struct {
-    Ints start;   /* the sum of nothing but what is subtracted */
+    Sums start;   /* the sum of nothing but what is subtracted */
     Vector scale; /* of the elements' beams */
     gint8 weights[];
 } Panel;
@@ -108,7 +110,7 @@ pack_beam(const Bytes *shape, const guint8 *weights, gint64 station_stride, Pane
         sums[1] += re + im;
     }
     for (gsize part = 0; part < 2; part++) {
-        panel->start[at + part] = (gint32)((guint32)-sums[part] * half_range(shape));
+        panel->start[at + part] = (guint32)-sums[part] * half_range(shape);
         panel->scale[at + part] = scale;
     }
 }
@@ -208,9 +210,9 @@ read_chunk(const Bytes *shape, const guint8 *from, const BeamformStrides *stride
 
 /* Sums become parts of beams. */
 static inline void
-end_sum(Ints sum, const Panel *panel, gfloat *to)
+end_sum(Sums sum, const Panel *panel, gfloat *to)
 {
-    *(Vector *)to = __builtin_convertvector(sum + panel->start, Vector) * panel->scale;
+    *(Vector *)to = __builtin_convertvector((Ints)(sum + panel->start), Vector) * panel->scale;
 }
 
 #if defined(__AMX_INT8__)
@@ -254,7 +256,7 @@ end_tiles(void)
 /* The sums of a plane, [matrix of times][panel]. */
 static void
 multiply(const Bytes *shape, const guint8 *rows, const Panel *panels, const Panel *others, gsize n,
-         Ints sums[4][MATRIX_ROWS])
+         Sums sums[4][MATRIX_ROWS])
 {
     const gsize row_bytes = shape->row_bytes;
 
@@ -287,7 +289,7 @@ sum_group(const Bytes *shape, const guint8 *rows, const Panel *panels, gsize n, 
           gsize row_step)
 {
     const Panel *others = (const Panel *)((const guint8 *)panels + panel_bytes(shape));
-    Ints sums[4][MATRIX_ROWS], low[4][MATRIX_ROWS];
+    Sums sums[4][MATRIX_ROWS], low[4][MATRIX_ROWS];
 
     multiply(shape, rows, panels, others, n, sums);
     if (shape->n_planes == 2) {
@@ -315,13 +317,13 @@ end_tiles(void)
 {
 }
 
-static inline Ints
-add_products(Ints sum, gint32 voltages, Ints weights)
+static inline Sums
+add_products(Sums sum, gint32 voltages, Ints weights)
 {
 #if CT_VECTOR_BYTES == 64
-    return (Ints)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32(voltages), (__m512i)weights);
+    return (Sums)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32(voltages), (__m512i)weights);
 #else
-    return (Ints)_mm256_dpbusd_avx_epi32((__m256i)sum, _mm256_set1_epi32(voltages),
+    return (Sums)_mm256_dpbusd_avx_epi32((__m256i)sum, _mm256_set1_epi32(voltages),
                                          (__m256i)weights);
 #endif
 }
@@ -333,11 +335,11 @@ sum_group(const Bytes *shape, const guint8 *rows, const Panel *panels, G_GNUC_UN
 {
     const Panel *others = (const Panel *)((const guint8 *)panels + panel_bytes(shape));
     const gsize row_bytes = shape->row_bytes;
-    Ints sum[GROUP][2];
+    Sums sum[GROUP][2];
 
 #pragma GCC unroll 8
     for (gsize t = 0; t < GROUP; t++)
-        sum[t][0] = sum[t][1] = (Ints){0};
+        sum[t][0] = sum[t][1] = (Sums){0};
     for (gsize plane = 0; plane < shape->n_planes; plane++) {
         const guint8 *from = rows + plane * shape->plane_bytes;
 #pragma GCC unroll 8
