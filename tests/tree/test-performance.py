@@ -174,12 +174,19 @@ class Tables(unittest.TestCase):
     def test_of_what_is_published(self):
         text = page("@run-published@\n\n@published@\n", published=PUBLISHED)
         self.assert_rows(
-            text, "2026-01-02, A processor, 2 processors.", "### Filters", "Published: Somebody 2011: 16 GFLOP/s.",
+            text, "2026-01-02, A processor, 2 processors.", "#### Filters", "Published: Somebody 2011: 16 GFLOP/s.",
             "|  | place | samples/s | of FMA |", "| filter ci4 64x64, 16 stations | host | 158 M | 12.1% |",
-            "| filter ci8 64x64, 16 stations | host |  |  |", "### Layouts", "|  | place | samples/s | gain | published |",
+            "| filter ci8 64x64, 16 stations | host |  |  |", "#### Layouts", "|  | place | samples/s | gain | published |",
             "| one, default layouts | host | 78 M |  |  |",
             "| one, tuned layouts | host | 100 M | 1.28 x default | Another 2013: by 20% |")
         self.assertNotIn("on a device", text)
+
+    def test_of_what_is_published_on_a_device(self):
+        printed = PUBLISHED.replace("host ", "cuda ", 1)
+        text = page("@published-gpu@\n", published_gpu=printed)
+        self.assert_rows(text, "#### Filters", "| filter ci4 64x64, 16 stations | cuda | 158 M | 12.1% |")
+        self.assertNotIn("host", text)
+        self.assertNotIn("Layouts", text)
 
     def test_of_nothing(self):
         self.assertEqual(page("a\n\n@run-gpu@\n\n@banks@\n"), "a\n\nNot measured in this run.\n")
