@@ -62,7 +62,8 @@ add_filters(GPtrArray *cases)
 }
 
 /* A transform in the layout and by the variant that make it one of FFTW, of cuFFT, or the project's
- * own: on the host, `fft` calls FFTW where transforms are contiguous. */
+ * own: `cpu-baseline` calls FFTW wherever transforms are contiguous, and FFTW chooses its own
+ * instructions. */
 static CtBenchCase *
 add_transform(GPtrArray *cases, guint points, guint batch, const char *way)
 {
@@ -77,7 +78,10 @@ add_transform(GPtrArray *cases, guint points, guint batch, const char *way)
         cases, group, "transforms", name,
         ct_bench_case_graph("cf32", is_own ? "phase station pol" : "station pol phase",
                             is_own ? side_by_side : contiguous,
-                            "  stage: { stage: fft, from: source }\n", FALSE));
+                            is_own
+                                ? "  stage: { stage: fft, from: source }\n"
+                                : "  stage: { stage: fft, from: source, variant: cpu-baseline }\n",
+                            FALSE));
     one->on_device =
         ct_bench_case_graph("cf32", "station pol phase", contiguous, device_stage, FALSE);
     one->has_layouts = TRUE;
