@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What makes a test slow: the sanitizers of the build or of the run, and the emulator. */
+/* Tests ask here for what makes them slow: sanitizers of the build or of the run, and the emulator.
+ */
 #pragma once
 
 #include <glib.h>

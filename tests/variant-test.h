@@ -105,8 +105,8 @@ variant_test_difference(const CtBlock *block, const CtBlock *wanted, gdouble *la
     return self.difference;
 }
 
-/* Of many runs on a device, those that are wanted: one in four if each firing takes a hundred times
- * as long, one in two if its kernels are compiled for the emulator. */
+/* Says whether the next of many runs on a device is wanted: one in four is if each firing takes a
+ * hundred times as long, one in two if its kernels are compiled for the emulator. */
 static inline gboolean
 variant_test_wants_device(void)
 {

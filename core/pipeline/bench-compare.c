@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of two machines is faster at what, and why: what binds there, and who has more of it. */
+/* The lines that say which of two machines is faster at what, what binds it there, and which
+ * machine has more of that. */
 #include "bench-report.h"
 #include "measure/tune-private.h"
 
@@ -245,7 +246,8 @@ append_verdict(GString *text, const Kind *kind)
         append_reason(text, kind, sign);
 }
 
-/* Where several families are compared, how many cases speak for each machine. */
+/* A line for all families: in how many cases each machine is faster, and which ceilings are near.
+ */
 static void
 append_all(GString *text, const Kind *all)
 {

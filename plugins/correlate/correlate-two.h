@@ -18,7 +18,7 @@ void CT_ISA(correlate_two_accumulate)(const CorrelateShape *shape, const Correla
                                       gint64 station_stride, gint64 pol_stride, gsize n, gsize done,
                                       void *sums);
 
-/* Of one item. */
+/* Writes the visibilities of one item. */
 void CT_ISA(correlate_two_flush)(const CorrelateShape *shape, const void *sums, gsize done,
                                  guint8 *visibilities, gint64 baseline_stride, gint64 p_stride,
                                  gint64 q_stride);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Of longer transforms, FFTW is as fast. */
+/* The longest transform; FFTW is as fast for longer ones. */
 #define MAX_LENGTH 4096
 
 #define L            FFT_LANES

@@ -141,7 +141,8 @@ check_correlate(Floors *floors)
     }
 }
 
-/* Of one station, voltages come from memory: their blocks have few samples of many channels. */
+/* Correlates one station. Its voltages come from memory: their blocks have few samples of many
+ * channels. */
 static void
 check_station(Floors *floors)
 {
