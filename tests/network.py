@@ -19,12 +19,6 @@ PATIENCE = 60
 REASONS = ("late", "duplicate", "stray", "corrupt", "truncated", "mistimed", "flagged", "dropped")
 
 
-def free_port(family=socket.AF_INET, host="127.0.0.1"):
-    with socket.socket(family, socket.SOCK_DGRAM) as one:
-        one.bind((host, 0))
-        return one.getsockname()[1]
-
-
 def udp_table():
     """{port: (bytes that wait, datagrams that the kernel has dropped)} of all sockets."""
     found = {}
@@ -85,11 +79,13 @@ class Network(graphs.GraphTest):
         return self.sockets[port]
 
     def wait_for(self, process, what, condition):
+        """`what` is wrong, a text or a function that makes one, if the condition does not come true."""
         end = time.monotonic() + PATIENCE
         while not condition():
-            if process.poll() is not None:
-                self.fail(f"{what}: the run ended: {process.communicate()[1]}")
-            self.assertLess(time.monotonic(), end, what)
+            has_ended = process.poll() is not None
+            if has_ended or time.monotonic() > end:
+                text = what() if callable(what) else what
+                self.fail(f"{text}: the run ended: {process.communicate()[1]}" if has_ended else text)
             time.sleep(0.0005)
 
     def wait_bound(self, process, ports):

@@ -5,7 +5,6 @@ network; samples that are invalid, files that end too early, and what is refused
 import json
 import pathlib
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import graphs
 import oracles
 import recordings
 import tap
+from ports import free_port
 
 PATIENCE = 60  # seconds, which nothing should take
 RATE = 1000000  # samples a second
@@ -211,12 +211,6 @@ class Back(SpeadSink):
 
 
 class Network(SpeadSink):
-    def bind_nothing(self):
-        """A free port."""
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            return free.getsockname()[1]
-
     def wait_for_port(self, port, process):
         end = time.monotonic() + PATIENCE
         while f":{port:04X} " not in pathlib.Path("/proc/net/udp").read_text():
@@ -227,7 +221,7 @@ class Network(SpeadSink):
     def test_source(self):
         """What is sent is received, bit for bit, paced by its clock; heaps in groups of odd numbers."""
         for case, address in enumerate(("127.0.0.1", f"{GROUP}", "127.0.0.1")):
-            port = self.bind_nothing()
+            port = free_port()
             path = f"udp://{address}:{port}" + ("@lo" if address == GROUP else "")
             both, sink = {}, {"heap": 3}
             if case == 2:
@@ -295,7 +289,7 @@ stream.stop()
         printed = oracles.run(self, oracles.SPEAD2, self.RECEIVE, self.folder / "out.spead", 72, self.folder / "raw")
         self.check_spead2(samples, printed, self.folder / "raw")
         folder = oracles.install(oracles.SPEAD2)
-        port = self.bind_nothing()
+        port = free_port()
         path = f"udp://127.0.0.1:{port}"
         receive = subprocess.Popen([sys.executable, "-c", self.RECEIVE, path[:-len(str(port)) - 1] + f":{port}", "72",
                                     str(self.folder / "raw2")], env={"PYTHONPATH": str(folder)}, text=True,

@@ -17,6 +17,7 @@ import oracles
 import tap
 import vdif_frames
 import wavefronts
+from ports import free_port
 
 PIPELINE = graphs.SOURCE_ROOT / "pipelines" / "live-imaging.yaml"
 TEXT = PIPELINE.read_text()
@@ -114,7 +115,7 @@ class LiveImaging(network.Network):
 
     def receive(self):
         """Runs the pipeline while the capture is sent. Returns which frames were, [station frame]."""
-        port = network.free_port()
+        port = free_port()
         process = subprocess.Popen(
             [graphs.COMMAND, "run", PIPELINE, *self.settings, "--stats", "json", "--duration",
              f"{DURATION} s", "--set", f'array.path=["udp://127.0.0.1:{port}"]'],

@@ -15,6 +15,7 @@ import numpy as np
 import graphs
 import recordings
 import tap
+from ports import free_port
 
 PATIENCE = 60  # seconds, which nothing should take
 SLOTS, N_BEAMLETS = 16, 2
@@ -251,9 +252,7 @@ class Send(graphs.GraphTest):
         """A source in another process counts what the log says."""
         packets = self.make(3000)
         self.put("capture", packets)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         address = f"udp://127.0.0.1:{port}"
         run = self.start({"station": {"stage": "lofar.source", "paths": [address], "window": "10 ms"},
                           "out": {"stage": "file.sink", "from": "station", "path": "out.npy"}})
@@ -413,9 +412,7 @@ class Send(graphs.GraphTest):
                     "out": {"stage": "spead.sink", "from": "in", "path": "out.spead", "packet_bytes": 256, **heaps},
                     "alien": {"stage": "spead.sink", "from": "other", "path": "alien.spead", "packet_bytes": 256,
                               "stations": [40], **heaps}}, "g.yaml")
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         run = self.start({
             "array": {"stage": "spead.source", "paths": [f"udp://127.0.0.1:{port}"], "sample_rate": "1 MHz",
                       "ticks_per_sample": 1, "window": "1 ms", "stations": ["0..2"], "channels": ["0..7"], **heaps},

@@ -22,6 +22,7 @@ import graphs
 import replay_account
 import replay_network
 import tap
+from ports import free_port
 from replay_capture import PACKETS_A_SECOND, PORTS, Capture
 
 PATIENCE = 120  # seconds for what should take none
@@ -37,7 +38,7 @@ class Replay:
         self.integration, self.speed, self.seed = integration, speed, seed
         self.numbers = [16130 + port for port in range(PORTS)]
         if network.is_shared:
-            self.numbers = replay_network.free_ports(PORTS)
+            self.numbers = [free_port() for _ in range(PORTS)]
         self.addresses = [f"udp://{network.address}:{number}" for number in self.numbers]
         self.processes, self.senders, self.resident = [], [], []
         self.drops = 0

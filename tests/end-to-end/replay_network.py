@@ -6,22 +6,12 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 
 # `receiver` and `sender` stand in front of their commands.
 Network = collections.namedtuple("Network", "name address receiver sender is_shared")
 Socket = collections.namedtuple("Socket", "waiting drops")
-
-
-def free_ports(n):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-                   for _ in range(n)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 def udp_table(process):

@@ -12,7 +12,8 @@ import numpy as np
 import graphs
 import network
 import tap
-from network import PATIENCE, free_port
+from network import PATIENCE
+from ports import free_port
 
 UNIX = 1656466200
 STATIONS, CHANNELS = (3, 7), (8, 12)

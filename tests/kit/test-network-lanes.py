@@ -9,7 +9,8 @@ import numpy as np
 
 import network
 import tap
-from network import STEP, Burst, free_port
+from network import STEP, Burst
+from ports import free_port
 from vdif_frames import LEVELS, make_frame
 
 SAMPLES = 64  # of a frame

@@ -17,7 +17,8 @@ import numpy as np
 import graphs
 import network
 import tap
-from network import PATIENCE, SEED, STEP, free_port
+from network import PATIENCE, SEED, STEP
+from ports import free_port
 
 SLOTS = 16
 N_BEAMLETS = 5
@@ -380,7 +381,8 @@ class Accounts(Station):
         found = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("udp://")}
         self.assertEqual(len(found), 32)
         at = next(i for i, line in enumerate(lines) if line.split()[:2] == ["station", "packets"])
-        self.assertEqual(lines[at].split(), ["station", "packets", "missing", "received", "used"])
+        self.assertEqual(lines[at].split(), ["station", "packets", "missing", "received", "used"],
+                         text + errors)
         self.assertEqual(found[f"udp://127.0.0.1:{ports[0]}"], ["99", "1", "99", "99"])
         self.assertEqual(found[f"udp://127.0.0.1:{ports[5]}"], ["100", "0", "100", "100"])
         self.assertIn("and 2 others, with fewer faults", lines)

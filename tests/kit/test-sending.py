@@ -9,17 +9,12 @@ import unittest
 
 import recordings
 import tap
+from ports import free_port
 
 PATIENCE = 60  # seconds, which nothing should take
 GROUP = "239.255.77.3"
 IP_RECVTTL = 12  # as Linux numbers it
 FRAME = 232  # bytes: 100 samples of two channels with 8 bits
-
-
-def free_port(family=socket.AF_INET, host="127.0.0.1"):
-    with socket.socket(family, socket.SOCK_DGRAM) as one:
-        one.bind((host, 0))
-        return one.getsockname()[1]
 
 
 class Sending(recordings.RecordingTest):
