@@ -26,9 +26,8 @@ struct CtBenchRun {
     CtPlan *plan;
     CtDryRun *dry_run;
     CtDryRunWork work;
-    gdouble *seconds; /* [nodes], which a result wants */
-    gdouble stream;   /* seconds of it in a slice; 0: not known yet */
-    gint64 whole;     /* samples in time of a sum or run; 0: there are none */
+    gdouble stream; /* seconds of it in a slice; 0: not known yet */
+    gint64 whole;   /* samples in time of a sum or run; 0: there are none */
     gdouble longest_whole;
     gdouble planning; /* seconds */
 };
@@ -126,7 +125,6 @@ ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers, gdouble lo
     run->whole = one->whole;
     run->longest_whole = longest_whole;
     run->planning = (gdouble)(g_get_monotonic_time() - from) * 1e-6;
-    run->seconds = g_new0(gdouble, ct_dry_run_plan(run->dry_run)->nodes->len + 1);
     return g_steal_pointer(&run);
 }
 
@@ -139,7 +137,6 @@ ct_bench_run_free(CtBenchRun *run)
     ct_plan_free(run->plan);
     ct_graph_free(run->graph);
     ct_config_free(run->config);
-    g_free(run->seconds);
     g_free(run);
 }
 
@@ -154,7 +151,7 @@ typedef struct {
 static gboolean
 run_part(CtBenchRun *run, gdouble most, Part *part, GError **error)
 {
-    CtDryRunResult result = {.seconds = run->seconds};
+    CtDryRunResult result = {0};
     const CtMoment from = ct_moment_of_process();
     if (!ct_dry_run_run(run->dry_run, run->stream, most, &result, error))
         return FALSE;

@@ -458,9 +458,9 @@ take_plan(const CtPlan *plan, gpointer data)
 }
 
 static gboolean
-start(CtDryRun *dry_run, gint64 n, gdouble seconds, GError **error)
+start(CtDryRun *dry_run, gint64 n, gdouble seconds, gboolean measures_nodes, GError **error)
 {
-    const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = TRUE};
+    const CtRunOptions run = {.pin = TRUE, .steps = TRUE, .processor_time = measures_nodes};
     const gint64 from = g_get_monotonic_time();
     dry_run->n_nodes = dry_run->plan->nodes->len;
     dry_run->scheduler = ct_scheduler_new_that_fits(
@@ -486,8 +486,8 @@ ct_dry_run_run(CtDryRun *dry_run, gdouble stream_seconds, gdouble seconds, CtDry
     const gboolean is_short = length >= 0 && (gdouble)length < (1 + warming) * (gdouble)n;
     if (is_short)
         n = MAX(1, (gint64)((gdouble)length / (1 + warming)));
-    if (!dry_run->scheduler &&
-        !start(dry_run, MAX(1, (gint64)(warming * (gdouble)n)), seconds, error))
+    if (!dry_run->scheduler && !start(dry_run, MAX(1, (gint64)(warming * (gdouble)n)), seconds,
+                                      result->seconds != NULL, error))
         return FALSE;
     g_auto(Mark) from, to;
     mark_init(&from, dry_run);
@@ -508,7 +508,7 @@ ct_dry_run_run(CtDryRun *dry_run, gdouble stream_seconds, gdouble seconds, CtDry
     result->stream = (gdouble)n / rate;
     set_through(dry_run, &from, &to, result);
     result->clock = given > 0 ? (gdouble)(to.clock - from.clock) * 1e-6 * rate / given : 0;
-    for (guint i = 0; i < plan->nodes->len; i++) {
+    for (guint i = 0; i < plan->nodes->len && result->seconds; i++) {
         const CtPlanNode *node = ct_plan_node(plan, i);
         result->seconds[i] = seconds_of(node, &from.stats[i], &to.stats[i]);
     }
