@@ -1,17 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The filter on the processor: tiles of samples are converted to float in scratch, then filtered.
- * How blocks are cut into tiles is in fir-cut.h. */
+/* The filter on the processor: tiles of samples are brought to scratch, then filtered. Integers of
+ * one or two bytes become floats there, or as they are summed. How blocks are cut into tiles is in
+ * fir-cut.h. */
 #include "fir-cut.h"
 #include "fir-kernels.h"
 
 /* The most outputs whose sums have registers. */
 #define MOST_BLOCK (CT_VECTOR_BYTES == 64 ? 16 : 8)
+/* Whether a vector of integers is loaded and converted by few instructions. */
+#if defined(__AVX2__)
+#define CONVERTS_QUICKLY TRUE
+#else
+#define CONVERTS_QUICKLY FALSE
+#endif
+
+/* How the samples of a tile stand in scratch, and are summed. */
+typedef struct {
+    FirConvert bring;
+    FirSum sum;
+    gsize bytes; /* of an element */
+} FirSamples;
 
 typedef struct {
     FirShape shape;
     float *taps; /* [tap taps_pitch], the phases over and over */
     gsize taps_pitch;
-    FirConvert convert;
+    FirSamples as_floats;
+    FirSamples as_given; /* sum NULL: only floats are summed */
     const CtStream *in;
     gsize block;
     FirCut packed, loose;
@@ -29,6 +44,21 @@ static const struct {
     {CT_F16, G_STRUCT_OFFSET(FirConverters, f16)},  {CT_F32, G_STRUCT_OFFSET(FirConverters, f32)},
 };
 
+static void
+choose_samples(Fir *self, CtType type)
+{
+    const FirConverters *all = &CT_ISA(ct_fir_converters);
+    for (gsize i = 0; i < G_N_ELEMENTS(converters); i++)
+        if (converters[i].type == type)
+            self->as_floats =
+                (FirSamples){G_STRUCT_MEMBER(FirConvert, all, converters[i].converter),
+                             CT_ISA(ct_fir_rows), sizeof(float)};
+    if (CONVERTS_QUICKLY && (type == CT_CI8 || type == CT_I8))
+        self->as_given = (FirSamples){all->copy_1, CT_ISA(ct_fir_rows_i8), 1};
+    if (CONVERTS_QUICKLY && (type == CT_CI16 || type == CT_I16))
+        self->as_given = (FirSamples){all->copy_2, CT_ISA(ct_fir_rows_i16), 2};
+}
+
 static gboolean
 prepare(CtPrepare *prepare, gpointer *state, GError **error)
 {
@@ -39,10 +69,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 
     if (!ct_fir_design_init(design, &prepare->nodes[0], error))
         return FALSE;
-    for (gsize i = 0; i < G_N_ELEMENTS(converters); i++)
-        if (converters[i].type == input->stream->type)
-            self->convert =
-                G_STRUCT_MEMBER(FirConvert, &CT_ISA(ct_fir_converters), converters[i].converter);
+    choose_samples(self, input->stream->type);
     self->block = (gsize)prepare->tuning[FIR_BLOCK];
     self->in = input->stream;
     shape->aim_outputs = prepare->tuning[FIR_OUTPUTS];
@@ -74,6 +101,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
 typedef struct {
     const Fir *self;
     const FirCut *cut;
+    const FirSamples *samples;
     gint64 time_in, time_out, phase_out; /* strides */
     gint64 first, n_outputs;
     gint64 first_sample, n_samples, first_float, n_floats;
@@ -111,24 +139,24 @@ is_dense(const Tile *tile)
            tile->n_floats == (gint64)cut->repeat;
 }
 
-/* Converts the tile's cells, of the series at x, into scratch. */
+/* Brings the tile's cells, of the series at x, into scratch. */
 static void
-tile_convert(const Tile *tile, const guint8 *x, gint64 n_cells)
+tile_bring(const Tile *tile, const guint8 *x, gint64 n_cells)
 {
-    const Fir *self = tile->self;
-    float *to = (float *)tile->scratch;
+    const FirConvert bring = tile->samples->bring;
+    guint8 *to = tile->scratch;
     gsize row = (gsize)(tile->n_samples * tile->n_floats);
 
-    if (is_dense(tile) && is_whole(tile) && !self->shape.apart) {
-        self->convert(to, x + tile_sample(tile, 0) * tile->time_in, 0, 1, (gsize)n_cells * row);
+    if (is_dense(tile) && is_whole(tile) && !tile->self->shape.apart) {
+        bring(to, x + tile_sample(tile, 0) * tile->time_in, 0, 1, (gsize)n_cells * row);
         return;
     }
-    for (gint64 i = 0; i < n_cells; i++, to += row) {
+    for (gint64 i = 0; i < n_cells; i++, to += row * tile->samples->bytes) {
         const guint8 *from = x + tile_sample(tile, i) * tile->time_in;
         if (is_dense(tile))
-            self->convert(to, from, 0, 1, row);
+            bring(to, from, 0, 1, row);
         else
-            self->convert(to, from, tile->time_in, (gsize)tile->n_samples, (gsize)tile->n_floats);
+            bring(to, from, tile->time_in, (gsize)tile->n_samples, (gsize)tile->n_floats);
     }
 }
 
@@ -157,14 +185,39 @@ is_narrow(const Tile *tile, gint64 row)
            (is_flat(tile) || shape->design.n_channels == 1);
 }
 
+/* Whether each output is rotated in its own way. */
+static gboolean
+rotates_apart(const FirShape *shape)
+{
+    return shape->rotates && (shape->hop_cells > 1 || shape->apart);
+}
+
+/* Integers are summed as they are, but for rows that are summed in another way. */
+static const FirSamples *
+samples_of(const Tile *tile)
+{
+    const Fir *self = tile->self;
+    const gboolean is_plain = !rotates_apart(&self->shape) &&
+                              !is_narrow(tile, self->shape.design.n_channels * tile->n_floats);
+    return self->as_given.sum != NULL && is_plain ? &self->as_given : &self->as_floats;
+}
+
+/* Moves n elements on. */
+static void
+move(FirRows *rows, gint64 n)
+{
+    rows->x += n * (gint64)rows->x_bytes;
+}
+
 /* Filters n phases, from the rows' phase p on, to the output's phases from `to` on. */
 static void
 filter_phases(const Tile *tile, FirRows rows, gint64 p, gint64 n, gint64 to)
 {
+    const FirSum sum = tile->samples->sum;
     const FirCut *cut = tile->cut;
     gint64 row = n * tile->n_floats;
 
-    rows.x += p * tile->n_floats;
+    move(&rows, p * tile->n_floats);
     rows.e0 += (gsize)p * cut->repeat;
     rows.y += to * phase_floats(tile);
     rows.n_floats = (gsize)row;
@@ -173,22 +226,22 @@ filter_phases(const Tile *tile, FirRows rows, gint64 p, gint64 n, gint64 to)
         rows.x_step = rows.y_step = cut->merged * row;
         rows.n_floats = (gsize)(cut->merged * row);
         rows.n_outputs = (gsize)n_whole;
-        CT_ISA(ct_fir_rows)(&rows);
-        rows.x += n_whole * rows.x_step;
+        sum(&rows);
+        move(&rows, n_whole * rows.x_step);
         rows.y += n_whole * rows.y_step;
         rows.n_floats = (gsize)(rest * row);
         rows.n_outputs = 1;
         if (rest > 0)
-            CT_ISA(ct_fir_rows)(&rows);
+            sum(&rows);
     } else if (is_narrow(tile, row)) {
         CT_ISA(ct_fir_narrow)(&rows);
     } else if (is_flat(tile) || n == 1) {
-        CT_ISA(ct_fir_rows)(&rows);
+        sum(&rows);
     } else {
         rows.n_floats = (gsize)tile->n_floats;
         for (gint64 i = 0; i < n; i++) {
-            CT_ISA(ct_fir_rows)(&rows);
-            rows.x += tile->n_floats;
+            sum(&rows);
+            move(&rows, tile->n_floats);
             rows.y += phase_floats(tile);
             rows.e0 += cut->repeat;
         }
@@ -210,7 +263,7 @@ filter_apart(const Tile *tile, FirRows rows, gint64 phase, gint64 n)
     for (gint64 t = 0; t < tile->n_outputs; t += FIR_MAX_PLACES) {
         FirRows some = rows;
         some.n_outputs = (gsize)MIN(FIR_MAX_PLACES, tile->n_outputs - t);
-        some.x += t * rows.x_step;
+        move(&some, t * rows.x_step);
         some.y += t * rows.y_step;
         for (gint64 p = 0; p < n; p += n_together) {
             for (gsize i = 0; i < some.n_outputs; i++) {
@@ -219,7 +272,7 @@ filter_apart(const Tile *tile, FirRows rows, gint64 phase, gint64 n)
                 places[i] = (gsize)((phase + p + rotation) % n_channels) * step;
             }
             CT_ISA(ct_fir_rows_apart)(&some);
-            some.x += some.n_floats;
+            move(&some, (gint64)some.n_floats);
             some.e0 += (gsize)n_together * tile->cut->repeat;
         }
     }
@@ -248,13 +301,13 @@ filter_cells(const Tile *tile, FirRows rows, gint64 phase, gint64 n)
     const FirShape *shape = &tile->self->shape;
     const gint64 n_ways = shape->tap_cells;
 
-    if (shape->rotates && (shape->hop_cells > 1 || shape->apart)) {
+    if (rotates_apart(shape)) {
         filter_apart(tile, rows, phase, n);
         return;
     }
     for (gint64 way = 0; way < MIN(n_ways, tile->n_outputs); way++) {
         FirRows some = rows;
-        some.x += way * rows.x_step;
+        move(&some, way * rows.x_step);
         some.y += way * rows.y_step;
         some.x_step *= n_ways;
         some.y_step *= n_ways;
@@ -263,9 +316,9 @@ filter_cells(const Tile *tile, FirRows rows, gint64 phase, gint64 n)
     }
 }
 
-/* Filters the cells at x, `pitch` floats apart, to y. */
+/* Filters the cells at x, `pitch` elements apart, to y. */
 static void
-tile_filter(const Tile *tile, const float *x, gint64 pitch, guint8 *y)
+tile_filter(const Tile *tile, const guint8 *x, gint64 pitch, guint8 *y)
 {
     const Fir *self = tile->self;
     const FirShape *shape = &self->shape;
@@ -277,6 +330,7 @@ tile_filter(const Tile *tile, const float *x, gint64 pitch, guint8 *y)
         .repeat = tile->cut->repeat,
         .e0 = (gsize)(tile->first_sample * (gint64)tile->cut->repeat + tile->first_float),
         .x = x,
+        .x_bytes = tile->samples->bytes,
         .x_step = pitch * shape->hop_cells,
         .tap_step = pitch * shape->tap_cells,
         .y = (float *)(y + tile->first * tile->time_out) + tile->first_float,
@@ -291,7 +345,7 @@ tile_filter(const Tile *tile, const float *x, gint64 pitch, guint8 *y)
     }
     for (gint64 cell = 0; cell < shape->tap_cells; cell++) {
         filter_cells(tile, rows, cell * shape->cell + tile->first_sample, tile->n_samples);
-        rows.x += pitch;
+        move(&rows, pitch);
         rows.e0 += (gsize)shape->cell * tile->cut->repeat;
     }
 }
@@ -312,13 +366,16 @@ tile_gather(const Tile *tile, const CtBlock *out, const guint8 *x, guint8 *y, gi
      x + tile_sample(tile, i) * tile->time_in + u * (gint64)unit, tile->time_in,
      (gsize)tile->n_samples, (gsize)n, unit);
     for (gint64 i = 0; i < n; i++) {
+        const guint8 *gathered = raw + (gsize)i * cut->raw_pitch;
         gint64 row = tile->n_samples * tile->n_floats;
         gint64 left = u + i, offset = 0;
         for (guint axis = cut->n_gathered; axis-- > 0; left /= cut->gathered[axis].length)
             offset += left % cut->gathered[axis].length * out->stride[cut->gathered[axis].out];
-        self->convert((float *)tile->scratch, raw + (gsize)i * cut->raw_pitch, 0, 1,
-                      (gsize)(n_cells * row));
-        tile_filter(tile, (const float *)tile->scratch, row, y + offset);
+        if (tile->samples == &self->as_floats) {
+            self->as_floats.bring(tile->scratch, gathered, 0, 1, (gsize)(n_cells * row));
+            gathered = tile->scratch;
+        }
+        tile_filter(tile, gathered, row, y + offset);
     }
 }
 
@@ -349,6 +406,7 @@ work_tile(Tile *tile, const CtBlock *out, const guint8 *x, guint8 *y, gint64 ind
     tile->n_floats = MIN(cut->tile_floats, (gint64)cut->repeat - tile->first_float);
     tile->first = begin;
     tile->n_outputs = end - begin;
+    tile->samples = samples_of(tile);
     const gint64 n_cells = ct_fir_cells(shape, tile->n_outputs);
     if (cut->gather) {
         for (gint64 u = 0; u < cut->n_units; u += cut->group)
@@ -358,12 +416,11 @@ work_tile(Tile *tile, const CtBlock *out, const guint8 *x, guint8 *y, gint64 ind
     x += tile->first_float / (gint64)shape->parts * (gint64)shape->element_bytes;
     if (needs_no_copy(tile)) {
         const gint64 sample = tile->time_in / (gint64)sizeof(float);
-        tile_filter(tile, (const float *)x + tile_sample(tile, 0) * sample, shape->cell * sample,
-                    y);
+        tile_filter(tile, x + tile_sample(tile, 0) * tile->time_in, shape->cell * sample, y);
         return;
     }
-    tile_convert(tile, x, n_cells);
-    tile_filter(tile, (const float *)tile->scratch, tile->n_samples * tile->n_floats, y);
+    tile_bring(tile, x, n_cells);
+    tile_filter(tile, tile->scratch, tile->n_samples * tile->n_floats, y);
 }
 
 static gboolean

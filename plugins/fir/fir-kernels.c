@@ -10,9 +10,9 @@
 
 /* Defines the loop over rows. `row` is the loop over one row, which is inlined. */
 #define CONVERT_ROWS(name, row)                                                                    \
-    static void name(float *restrict y, const void *x, ptrdiff_t x_row, size_t n_rows,             \
-                     size_t n_floats)                                                              \
+    static void name(void *to, const void *x, ptrdiff_t x_row, size_t n_rows, size_t n_floats)     \
     {                                                                                              \
+        float *restrict y = to;                                                                    \
         for (size_t i = 0; i < n_rows; i++, y += n_floats)                                         \
             row(y, (const char *)x + (ptrdiff_t)i * x_row, n_floats);                              \
     }
@@ -84,6 +84,17 @@ convert_f16_row(float *restrict y, const void *x, size_t n_floats)
 
 CONVERT_ROWS(convert_f16, convert_f16_row)
 
+#define COPIER(name, bytes)                                                                        \
+    static void name(void *to, const void *x, ptrdiff_t x_row, size_t n_rows, size_t n_floats)     \
+    {                                                                                              \
+        char *y = to;                                                                              \
+        for (size_t i = 0; i < n_rows; i++, y += n_floats * (bytes))                               \
+            memcpy(y, (const char *)x + (ptrdiff_t)i * x_row, n_floats * (bytes));                 \
+    }
+
+COPIER(copy_1, 1)
+COPIER(copy_2, 2)
+
 const FirConverters CT_ISA(ct_fir_converters) = {
     .i4 = convert_i4,
     .i8 = convert_i8,
@@ -91,6 +102,8 @@ const FirConverters CT_ISA(ct_fir_converters) = {
     .u8 = convert_u8,
     .f16 = convert_f16,
     .f32 = convert_f32,
+    .copy_1 = copy_1,
+    .copy_2 = copy_2,
 };
 
 /* Gathering: squares of 16 bytes by 16 / unit samples are transposed by interleaving row i with row

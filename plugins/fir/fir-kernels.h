@@ -4,6 +4,7 @@
 
 #include <cornerturn/isa.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Floats of the widest vector of any instruction set. Rows of taps are padded by so many floats. */
 #define FIR_MAX_VECTOR 16
@@ -12,12 +13,12 @@
 /* Converts samples to the rows of y, which lie one after another and have n_floats each. The
  * samples of a row follow one another at x; the next row's are x_row bytes further. n_floats is
  * even for complex types. */
-typedef void (*FirConvert)(float *y, const void *x, ptrdiff_t x_row, size_t n_rows,
-                           size_t n_floats);
+typedef void (*FirConvert)(void *y, const void *x, ptrdiff_t x_row, size_t n_rows, size_t n_floats);
 
-/* One converter for each sample type that the filter reads. */
+/* One converter to float for each sample type that the filter reads, and two that leave samples of
+ * one and of two bytes as they are. */
 typedef struct {
-    FirConvert i4, i8, i16, u8, f16, f32;
+    FirConvert i4, i8, i16, u8, f16, f32, copy_1, copy_2;
 } FirConverters;
 
 extern const FirConverters CT_ISA(ct_fir_converters);
@@ -28,15 +29,16 @@ void CT_ISA(ct_fir_gather)(void *raw, size_t raw_unit, const void *x, ptrdiff_t 
                            size_t n_samples, size_t n_units, size_t unit_bytes);
 
 /* y[t][e] = Σ_k h[k][(e0 + e) / repeat] x[t·x_step + k·tap_step + e], e < n_floats, t < n_outputs.
- * Steps and pitches are in floats. Each sum runs over k = 0, 1, … by fused multiply-adds, wherever
- * the stream was cut. Reads of h and x reach up to FIR_MAX_VECTOR floats past the last one used.
- * float_phase[j] = j / repeat for j < repeat + FIR_MAX_VECTOR. */
+ * Steps and pitches are in elements. Each sum runs over k = 0, 1, … by fused multiply-adds,
+ * wherever the stream was cut. Reads of h and x reach up to FIR_MAX_VECTOR elements past the last
+ * one used. float_phase[j] = j / repeat for j < repeat + FIR_MAX_VECTOR. */
 typedef struct {
     const float *h;
     size_t h_pitch, n_taps;
     const int *float_phase;
     size_t repeat, e0;
-    const float *x;
+    const uint8_t *x;
+    size_t x_bytes; /* of an element of x */
     ptrdiff_t x_step, tap_step;
     float *y;
     ptrdiff_t y_step;
@@ -46,10 +48,15 @@ typedef struct {
     size_t around;
 } FirRows;
 
-void CT_ISA(ct_fir_rows)(const FirRows *rows);
+typedef void (*FirSum)(const FirRows *rows);
 
-/* The same, but element e of output t stands at (places[t] + e) mod `around` of the row that begins
- * at y + t·y_step. Places are less than `around`, and n_floats is at most `around`. */
+/* Of floats, and of integers that become floats as they are loaded. */
+void CT_ISA(ct_fir_rows)(const FirRows *rows);
+void CT_ISA(ct_fir_rows_i8)(const FirRows *rows);
+void CT_ISA(ct_fir_rows_i16)(const FirRows *rows);
+
+/* Of floats, but element e of output t stands at (places[t] + e) mod `around` of the row that
+ * begins at y + t·y_step. Places are less than `around`, and n_floats is at most `around`. */
 void CT_ISA(ct_fir_rows_apart)(const FirRows *rows);
 
 /* As ct_fir_rows, for rows of 1, 2, 4, … floats, less than a vector has, which follow one another:

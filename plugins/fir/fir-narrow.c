@@ -63,6 +63,7 @@ sum_narrow(const FirRows *rows, const size_t width)
 {
     const size_t n = VECTOR_FLOATS / width;
     const ptrdiff_t x_step = rows->x_step, y_step = rows->y_step;
+    const float *x = (const float *)rows->x;
     Taps taps = {0};
     size_t t = 0;
 
@@ -73,7 +74,7 @@ sum_narrow(const FirRows *rows, const size_t width)
     for (size_t e = 0; e < ((rows->n_taps - 1) % n + 1) * width; e++)
         taps.last[e] = -1;
     for (; t + n <= rows->n_outputs; t += n) {
-        const Floats sum = sum_block(rows, width, &taps, rows->x + (ptrdiff_t)t * x_step, x_step);
+        const Floats sum = sum_block(rows, width, &taps, x + (ptrdiff_t)t * x_step, x_step);
         float *y = rows->y + (ptrdiff_t)t * y_step;
         if (y_step == (ptrdiff_t)width)
             memcpy(y, &sum, sizeof sum);
@@ -82,7 +83,7 @@ sum_narrow(const FirRows *rows, const size_t width)
                 memcpy(y, (const char *)&sum + i * width * sizeof(float), width * sizeof(float));
     }
     for (; t < rows->n_outputs; t++) {
-        const Floats sum = sum_block(rows, width, &taps, rows->x + (ptrdiff_t)t * x_step, 0);
+        const Floats sum = sum_block(rows, width, &taps, x + (ptrdiff_t)t * x_step, 0);
         memcpy(rows->y + (ptrdiff_t)t * y_step, &sum, width * sizeof(float));
     }
 }

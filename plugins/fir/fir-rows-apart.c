@@ -39,5 +39,7 @@ store_rotated(const FirRows *rows, size_t t, size_t e, Floats sum, size_t n_floa
 }
 
 #define ROWS                                CT_ISA(ct_fir_rows_apart)
+#define SAMPLE                              float
+#define LOAD(x)                             load(x)
 #define STORE(y, sum, n_floats, rows, t, e) ((void)(y), store_rotated(rows, t, e, sum, n_floats))
 #include "fir-sums.h"

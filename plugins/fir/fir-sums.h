@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The polyphase filter's sums, as the function ROWS of the file that includes this. In it,
- * STORE(y, sum, n_floats, rows, t, e) stores the first n_floats of output t's sums for the vector
- * at e: they belong at y, unless rows are rotated. */
+/* The polyphase filter's sums, as the function ROWS of the file that includes this, of elements of
+ * type SAMPLE, of which LOAD(x) loads a vector as floats. In it, STORE(y, sum, n_floats, rows, t,
+ * e) stores the first n_floats of output t's sums for the vector at e: they belong at y, unless
+ * rows are rotated. */
 #include "fir-kernels.h"
 #include "fir-vectors.h"
 
@@ -51,12 +52,12 @@ load_taps(Floats *h, const size_t n, const FirRows *rows, Taps taps, size_t firs
 
 /* n_taps taps of n windows that are one tap apart: each sample is loaded once. */
 INLINE void
-add_shared(Floats *sum, const size_t n, const Floats *h, const size_t n_taps, const float *x,
+add_shared(Floats *sum, const size_t n, const Floats *h, const size_t n_taps, const SAMPLE *x,
            ptrdiff_t step)
 {
     UNROLL for (size_t row = 0; row < n + n_taps - 1; row++)
     {
-        Floats sample = load(x + (ptrdiff_t)row * step);
+        Floats sample = LOAD(x + (ptrdiff_t)row * step);
         UNROLL for (size_t t = 0; t < n; t++) if (row >= t && row - t < n_taps) sum[t] +=
             h[row - t] * sample;
     }
@@ -64,8 +65,8 @@ add_shared(Floats *sum, const size_t n, const Floats *h, const size_t n_taps, co
 
 /* Tap *k and those after it, n_taps at a time; the samples of the first are at x. Returns those of
  * the first tap that is left. */
-INLINE const float *
-add_chunks(Floats *sum, const size_t n, const FirRows *rows, Taps taps, size_t *k, const float *x,
+INLINE const SAMPLE *
+add_chunks(Floats *sum, const size_t n, const FirRows *rows, Taps taps, size_t *k, const SAMPLE *x,
            const size_t n_taps)
 {
     Floats h[CHUNK];
@@ -81,7 +82,7 @@ add_chunks(Floats *sum, const size_t n, const FirRows *rows, Taps taps, size_t *
 INLINE void
 sum_vector(const FirRows *rows, const size_t n, Taps taps, size_t t, size_t e, size_t n_floats)
 {
-    const float *x = rows->x + (ptrdiff_t)t * rows->x_step + e;
+    const SAMPLE *x = (const SAMPLE *)rows->x + (ptrdiff_t)t * rows->x_step + e;
     float *y = rows->y + (ptrdiff_t)t * rows->y_step + e;
     Floats sum[BLOCK] = {{0}}, h[1];
     size_t k = 0;
@@ -97,7 +98,7 @@ sum_vector(const FirRows *rows, const size_t n, Taps taps, size_t t, size_t e, s
     for (; k < rows->n_taps; k++, x += rows->tap_step) {
         load_taps(h, 1, rows, taps, k);
         UNROLL for (size_t i = 0; i < n; i++) sum[i] +=
-            h[0] * load(x + (ptrdiff_t)i * rows->x_step);
+            h[0] * LOAD(x + (ptrdiff_t)i * rows->x_step);
     }
     UNROLL for (size_t i = 0; i < n; i++)
         STORE(y + (ptrdiff_t)i * rows->y_step, sum[i], n_floats, rows, t + i, e);
