@@ -422,6 +422,7 @@ ct_firing_decide(CtRunNode *node, GError **error)
     /* Each worker gets two ranges, so that others can make up for a late one. */
     const gint64 ranges = node->n_workers == 1 ? 1 : 2 * (gint64)node->n_workers;
     node->chunk = MAX((node->n_items + ranges - 1) / ranges, 1);
+    memset(node->taken, FALSE, 2 * node->n_workers);
     return TRUE;
 }
 

@@ -145,6 +145,7 @@ allocate(CtRunNode *node)
     node->offered_departures = g_new0(CtDeparture, node->n_outputs + 1);
     node->input_blocks = g_new0(CtBlock, node->n_inputs + 1);
     node->output_blocks = g_new0(CtBlock, node->n_outputs + 1);
+    node->taken = g_new0(guint8, 2 * (gsize)node->n_workers);
     node->advance = (CtAdvance){
         .inputs = node->arrivals,
         .outputs = node->departures,
@@ -342,5 +343,6 @@ ct_run_node_clear(CtRunNode *node)
     g_free(node->input_blocks);
     g_free(node->output_blocks);
     g_free(node->lane);
+    g_free(node->taken);
     g_free(node->warning);
 }

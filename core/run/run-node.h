@@ -154,7 +154,8 @@ typedef struct {
     CtRunAccounts told; /* by advance, until they are taken */
     CtWork work;
     gint64 n_items; /* 0: there is no work */
-    gint64 chunk;   /* items of a range */
+    gint64 chunk;   /* items of a range; the last one may have fewer */
+    guint8 *taken;  /* [2 · n_workers] which ranges are given out */
     gint64 claimed; /* items given out */
     gint64 done;
 } CtRunNode;
