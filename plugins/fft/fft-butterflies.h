@@ -150,7 +150,7 @@ dft_8(Complex *x)
     x[7] = subtract(even[3], odd[3]);
 }
 
-/* x · exp(−2πi k / 16) for the k that dft_16() needs. */
+/* x · exp(−2πi k / 16) for the k that begin_16() needs. */
 INLINE Complex
 turn_16(Complex x, const size_t k)
 {
@@ -175,20 +175,69 @@ turn_16(Complex x, const size_t k)
     }
 }
 
+typedef Complex Get(const void *where, size_t k);
+typedef void Put(const void *where, size_t k, Complex value);
+
+/* The first half of a transform of 16, of the numbers i, i + 4, i + 8 and i + 12 in `row`. */
 INLINE void
-dft_16(Complex *x)
+begin_16(Complex part[4][4], const size_t i, Complex *row)
+{
+    dft_4(row);
+    UNROLL for (size_t k = 0; k < 4; k++) part[k][i] = turn_16(row[k], i * k);
+}
+
+INLINE void
+end_16(Complex part[4][4], Put *put, const void *where)
+{
+    UNROLL for (size_t k = 0; k < 4; k++)
+    {
+        dft_4(part[k]);
+        UNROLL for (size_t i = 0; i < 4; i++) put(where, k + 4 * i, part[k][i]);
+    }
+}
+
+/* Each number is got just before it is needed and put as soon as it is made, since 16 complex
+ * numbers fill 32 registers. */
+INLINE void
+dft_16(Get *get, Put *put, const void *where)
 {
     Complex part[4][4];
 
     UNROLL for (size_t i = 0; i < 4; i++)
     {
-        Complex row[4] = {x[i], x[i + 4], x[i + 8], x[i + 12]};
-        dft_4(row);
-        UNROLL for (size_t k = 0; k < 4; k++) part[k][i] = turn_16(row[k], i * k);
+        Complex row[4];
+        UNROLL for (size_t k = 0; k < 4; k++) row[k] = get(where, i + 4 * k);
+        begin_16(part, i, row);
     }
-    UNROLL for (size_t k = 0; k < 4; k++)
-    {
-        dft_4(part[k]);
-        UNROLL for (size_t i = 0; i < 4; i++) x[k + 4 * i] = part[k][i];
+    end_16(part, put, where);
+}
+
+/* Transforms r numbers: get() gives number k, put() takes it. */
+INLINE void
+dft(const size_t r, Get *get, Put *put, const void *where)
+{
+    Complex x[8];
+
+    if (r == 16) {
+        dft_16(get, put, where);
+        return;
     }
+    UNROLL for (size_t k = 0; k < r; k++) x[k] = get(where, k);
+    switch (r) {
+    case 2:
+        dft_2(x);
+        break;
+    case 3:
+        dft_3(x);
+        break;
+    case 4:
+        dft_4(x);
+        break;
+    case 5:
+        dft_5(x);
+        break;
+    default:
+        dft_8(x);
+    }
+    UNROLL for (size_t k = 0; k < r; k++) put(where, k, x[k]);
 }

@@ -41,33 +41,66 @@ store(char *y, Complex value, const Side side)
         memcpy(y + sizeof a, &b, sizeof b);
 }
 
+/* Where a transform of a pass is read and written. */
+typedef struct {
+    const Columns *columns;
+    Complex *rows;               /* the first of those that are m apart */
+    const int *in_row, *out_row; /* of the first one */
+    const float *turn;
+    size_t m;
+    Side from, to;
+    int is_last;
+    float scale;
+} Butterfly;
+
+INLINE Complex
+get(const void *where, size_t k)
+{
+    const Butterfly *at = where;
+    const Columns *columns = at->columns;
+
+    return at->from == ROWS ? at->rows[k * at->m]
+                            : load(columns->x + at->in_row[k * at->m] * columns->x_step, at->from);
+}
+
+INLINE void
+put(const void *where, size_t k, Complex value)
+{
+    const Butterfly *at = where;
+    const Columns *columns = at->columns;
+
+    if (at->is_last && at->scale != 1)
+        value = scaled(value, at->scale);
+    if (!at->is_last && k > 0)
+        value = multiply(value, at->turn[2 * k - 2], at->turn[2 * k - 1]);
+    if (at->to == ROWS)
+        at->rows[k * at->m] = value;
+    else
+        store(columns->y + at->out_row[k] * columns->y_step, value, at->to);
+}
+
 /* A pass over the blocks of rows begin … end − 1. The last one has m = 1 and no rotations. */
 INLINE void
-pass(const Columns *columns, const size_t r, void (*dft)(Complex *), const float *turns, size_t m,
-     size_t begin, size_t end, const Side from, const Side to, const int is_last)
+pass(const Columns *columns, const size_t r, const float *turns, size_t m, size_t begin, size_t end,
+     const Side from, const Side to, const int is_last)
 {
     const FftColumns *plan = columns->plan;
-    const float scale = plan->scale;
 
     for (size_t block = begin; block < end; block += r * m)
         for (size_t j = 0; j < m; j++) {
-            const float *turn = turns + 2 * (r - 1) * j;
-            Complex *rows = columns->rows + block + j;
-            Complex x[16];
-            UNROLL for (size_t k = 0; k < r; k++) x[k] =
-                from == ROWS ? rows[k * m]
-                             : load(columns->x + plan->in_row[j + k * m] * columns->x_step, from);
-            dft(x);
-            if (is_last && scale != 1)
-                UNROLL for (size_t k = 0; k < r; k++) x[k] = scaled(x[k], scale);
-            if (to != ROWS) {
-                UNROLL for (size_t k = 0; k < r; k++)
-                    store(columns->y + plan->out_row[block + k] * columns->y_step, x[k], to);
-                continue;
-            }
-            rows[0] = x[0];
-            UNROLL for (size_t k = 1; k < r; k++) rows[k * m] =
-                is_last ? x[k] : multiply(x[k], turn[2 * k - 2], turn[2 * k - 1]);
+            const Butterfly at = {
+                .columns = columns,
+                .rows = columns->rows + block + j,
+                .in_row = plan->in_row + j,
+                .out_row = plan->out_row + block,
+                .turn = turns + 2 * (r - 1) * j,
+                .m = m,
+                .from = from,
+                .to = to,
+                .is_last = is_last,
+                .scale = plan->scale,
+            };
+            dft(r, get, put, &at);
         }
 }
 
@@ -76,13 +109,13 @@ pass(const Columns *columns, const size_t r, void (*dft)(Complex *), const float
                               size_t end, int is_first, const Side side)                           \
     {                                                                                              \
         if (is_first && m == 1)                                                                    \
-            pass(columns, r, dft_##r, turns, 1, begin, end, side, side, 1);                        \
+            pass(columns, r, turns, 1, begin, end, side, side, 1);                                 \
         else if (is_first)                                                                         \
-            pass(columns, r, dft_##r, turns, m, begin, end, side, ROWS, 0);                        \
+            pass(columns, r, turns, m, begin, end, side, ROWS, 0);                                 \
         else if (m == 1)                                                                           \
-            pass(columns, r, dft_##r, turns, 1, begin, end, ROWS, side, 1);                        \
+            pass(columns, r, turns, 1, begin, end, ROWS, side, 1);                                 \
         else                                                                                       \
-            pass(columns, r, dft_##r, turns, m, begin, end, ROWS, ROWS, 0);                        \
+            pass(columns, r, turns, m, begin, end, ROWS, ROWS, 0);                                 \
     }                                                                                              \
     static void pass_##r(const Columns *columns, const float *turns, size_t m, size_t begin,       \
                          size_t end, int is_first)                                                 \
