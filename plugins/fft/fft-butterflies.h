@@ -27,6 +27,10 @@ typedef float Floats __attribute__((vector_size(CT_VECTOR_BYTES)));
 #define JOIN(a, b, i)                                                                              \
     __builtin_shufflevector(a, b, i, i + 16, i + 1, i + 17, i + 4, i + 20, i + 5, i + 21, i + 8,   \
                             i + 24, i + 9, i + 25, i + 12, i + 28, i + 13, i + 29)
+/* The first or, with i = 4, the second of two neighbouring quarters of vectors. */
+#define QUARTERS(a, b, i)                                                                          \
+    __builtin_shufflevector(a, b, i, i + 1, i + 2, i + 3, i + 8, i + 9, i + 10, i + 11, i + 16,    \
+                            i + 17, i + 18, i + 19, i + 24, i + 25, i + 26, i + 27)
 #elif CT_VECTOR_BYTES == 32
 #define SPLIT(a, b, i)                                                                             \
     __builtin_shufflevector(a, b, i, i + 2, i + 8, i + 10, i + 4, i + 6, i + 12, i + 14)

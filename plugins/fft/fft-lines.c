@@ -7,9 +7,7 @@
 /* Narrower vectors are no faster than FFTW. */
 #if CT_VECTOR_BYTES == 64
 
-#define L    FFT_LANES
-#define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define L FFT_LANES
 
 /* Real and imaginary parts change places around an inverse transform. */
 INLINE Complex
@@ -107,45 +105,48 @@ inner(const size_t r, const Complex *turns, Complex *rows, size_t n, size_t m)
     }
 }
 
-/* Lane i of vector k becomes lane k of vector i. */
+/* Bits 0 and 2 of the lane of an element become bits 0 and 1 of the number of its vector. Bits 1
+ * and 3 of the lane become bits 0 and 2, and what was the number of the vector becomes bits 1
+ * and 3. Such shuffles take no vector of indices, and keep what they read. */
 INLINE void
-transpose(Floats *v)
+exchange(Floats *v0, Floats *v1, Floats *v2, Floats *v3)
 {
-    Floats to[L];
+    const Floats a = SPLIT(*v0, *v1, 0), b = SPLIT(*v0, *v1, 1);
+    const Floats c = SPLIT(*v2, *v3, 0), d = SPLIT(*v2, *v3, 1);
 
-    UNROLL for (size_t step = 1; step < L; step *= 2)
-    {
-        UNROLL for (size_t i = 0; i < L / 2; i++)
-        {
-            to[2 * i] = __builtin_shufflevector(v[i], v[i + L / 2], LOW);
-            to[2 * i + 1] = __builtin_shufflevector(v[i], v[i + L / 2], HIGH);
-        }
-        UNROLL for (size_t i = 0; i < L; i++) v[i] = to[i];
-    }
+    *v0 = QUARTERS(a, c, 0);
+    *v1 = QUARTERS(b, d, 0);
+    *v2 = QUARTERS(a, c, 4);
+    *v3 = QUARTERS(b, d, 4);
+}
+
+INLINE void
+exchange_complex(Complex *v0, Complex *v1, Complex *v2, Complex *v3)
+{
+    exchange(&v0->re, &v1->re, &v2->re, &v3->re);
+    exchange(&v0->im, &v1->im, &v2->im, &v3->im);
 }
 
 /* Transforms L blocks of a vector each, `step` vectors apart: put() takes number k of each of them,
- * block by block in the order of the lanes. */
+ * block by block in the order of the lanes. Two exchanges transpose; the second one gives
+ * the numbers i, i + 4, i + 8 and i + 12 of all blocks. */
 INLINE void
 last(const Complex *rows, size_t step, Put *put, const void *where)
 {
-    Floats re[L], im[L];
-    Complex x[L], part[4][4];
+    Complex part[4][4], done[4][4];
 
-    UNROLL for (size_t i = 0; i < L; i++)
-    {
-        re[i] = rows[fft_line_element(i) * step].re;
-        im[i] = rows[fft_line_element(i) * step].im;
-    }
-    transpose(re);
-    transpose(im);
-    UNROLL for (size_t i = 0; i < L; i++) x[fft_line_element(i)] = (Complex){re[i], im[i]};
     UNROLL for (size_t i = 0; i < 4; i++)
     {
-        Complex row[4] = {x[i], x[i + 4], x[i + 8], x[i + 12]};
-        begin_16(part, i, row);
+        UNROLL for (size_t k = 0; k < 4; k++) part[i][k] = rows[(4 * i + k) * step];
+        exchange_complex(&part[i][0], &part[i][1], &part[i][2], &part[i][3]);
     }
-    end_16(part, put, where);
+    UNROLL for (size_t i = 0; i < 4; i++)
+    {
+        Complex row[4] = {part[0][i], part[1][i], part[2][i], part[3][i]};
+        exchange_complex(&row[0], &row[2], &row[1], &row[3]);
+        begin_16(done, i, row);
+    }
+    end_16(done, put, where);
 }
 
 /* ---- L · L numbers and more ---- */
