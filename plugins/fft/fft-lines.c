@@ -9,6 +9,10 @@
 
 #define L FFT_LANES
 
+typedef float Half __attribute__((vector_size(CT_VECTOR_BYTES / 2)));
+
+#define HALF(v, i) __builtin_shufflevector(v, v, i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7)
+
 /* Real and imaginary parts change places around an inverse transform. */
 INLINE Complex
 load(const char *x, const int is_inverse)
@@ -227,13 +231,20 @@ INLINE void
 put_pieces(const void *where, size_t k, Complex value)
 {
     const Pieces *to = where;
-    const size_t piece = to->r * 2 * sizeof(float);
-    const size_t at = k * piece + (k < L / 2 ? to->shift : -to->shift);
+    const size_t at = k * to->r * 2 * sizeof(float) + (k < L / 2 ? to->shift : -to->shift);
     Floats pair[2];
 
     join(pair, value, to->is_inverse, to->scale);
-    for (size_t i = 0; i < L / to->r; i++)
-        memcpy(to->y[i] + at, (const char *)pair + i * piece, piece);
+    UNROLL for (size_t i = 0; i < 2; i++)
+    {
+        const Half low = HALF(pair[i], 0), high = HALF(pair[i], 8);
+        if (to->r == L / 2) {
+            memcpy(to->y[i] + at, &pair[i], sizeof pair[i]);
+            continue;
+        }
+        memcpy(to->y[2 * i] + at, &low, sizeof low);
+        memcpy(to->y[2 * i + 1] + at, &high, sizeof high);
+    }
 }
 
 /* The vectors of L / r lines, r of each. */
