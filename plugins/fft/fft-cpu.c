@@ -186,7 +186,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
             MAX(prepare->scratch_bytes, self->columns.n * FFT_MAX_COLUMNS * 2 * sizeof(float));
     if (self->has_lines)
         prepare->scratch_bytes =
-            MAX(prepare->scratch_bytes, MAX(self->lines.n, FFT_LEAST_LINE) * 2 * sizeof(float));
+            MAX(prepare->scratch_bytes, fft_line_scratch(self->lines.n) * 2 * sizeof(float));
     self->n_items = prepare->n_items;
     return TRUE;
 }

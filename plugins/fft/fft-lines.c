@@ -75,11 +75,11 @@ put_row(const void *where, size_t k, Complex value)
     at->rows[k * at->apart] = k == 0 ? value : turned(value, at->turn + k - 1);
 }
 
-/* The first pass, of m vectors for each of r, from the samples at x. The lower half of the r parts
- * is read `shift` bytes further, the upper half as much before. */
+/* The first pass, of m vectors for each of r, from the samples at x to rows that are `apart`. The
+ * lower half of the r parts is read `shift` bytes further, the upper half as much before. */
 INLINE void
 first(const size_t r, const Complex *turn, const char *x, size_t shift, Complex *rows, size_t m,
-      const int is_inverse)
+      size_t apart, const int is_inverse)
 {
     for (size_t j = 0; j < m; j++, turn += r - 1) {
         const Butterfly at = {
@@ -88,7 +88,7 @@ first(const size_t r, const Complex *turn, const char *x, size_t shift, Complex 
             .r = r,
             .m = m,
             .rows = rows + j,
-            .apart = m,
+            .apart = apart,
             .turn = turn,
             .is_inverse = is_inverse,
         };
@@ -96,17 +96,18 @@ first(const size_t r, const Complex *turn, const char *x, size_t shift, Complex 
     }
 }
 
-/* A pass in between, over blocks of r · m vectors. */
+/* A pass in between, over parts of r · m vectors of the L blocks of n. */
 INLINE void
-inner(const size_t r, const Complex *turns, Complex *rows, size_t n, size_t m)
+inner(const size_t r, const Complex *turns, Complex *rows, size_t n, size_t apart, size_t m)
 {
-    for (size_t block = 0; block < n; block += r * m) {
-        const Complex *turn = turns;
-        for (size_t j = block; j < block + m; j++, turn += r - 1) {
-            const Butterfly at = {.rows = rows + j, .apart = m, .turn = turn};
-            dft(r, get_row, put_row, &at);
+    for (size_t block = 0; block < L; block++, rows += apart)
+        for (size_t part = 0; part < n; part += r * m) {
+            const Complex *turn = turns;
+            for (size_t j = part; j < part + m; j++, turn += r - 1) {
+                const Butterfly at = {.rows = rows + j, .apart = m, .turn = turn};
+                dft(r, get_row, put_row, &at);
+            }
         }
-    }
 }
 
 /* Bits 0 and 2 of the lane of an element become bits 0 and 1 of the number of its vector. Bits 1
@@ -156,9 +157,9 @@ last(const Complex *rows, size_t step, Put *put, const void *where)
 /* ---- L · L numbers and more ---- */
 
 #define INNER(r)                                                                                   \
-    static void inner_##r(const Complex *turns, Complex *rows, size_t n, size_t m)                 \
+    static void inner_##r(const Complex *turns, Complex *rows, size_t n, size_t apart, size_t m)   \
     {                                                                                              \
-        inner(r, turns, rows, n, m);                                                               \
+        inner(r, turns, rows, n, apart, m);                                                        \
     }
 INNER(2)
 INNER(3)
@@ -190,18 +191,19 @@ put_channels(const void *where, size_t k, Complex value)
 INLINE void
 transform(const FftLines *plan, const char *x, char *y, Complex *rows, const int is_inverse)
 {
-    static void (*const passes[])(const Complex *, Complex *, size_t, size_t) = {
+    static void (*const passes[])(const Complex *, Complex *, size_t, size_t, size_t) = {
         [2] = inner_2, [3] = inner_3, [4] = inner_4, [5] = inner_5, [8] = inner_8, [16] = inner_16,
     };
     const size_t n = plan->n / L, step = n / L;
+    const size_t apart = fft_line_apart(plan->n);
     const size_t shift = plan->shift_out * 2 * sizeof(float);
     size_t m = step;
 
-    first(L, (const Complex *)plan->turns[0], x, plan->shift_in * 2 * sizeof(float), rows, m,
+    first(L, (const Complex *)plan->turns[0], x, plan->shift_in * 2 * sizeof(float), rows, m, apart,
           is_inverse);
     for (size_t i = 1; i + 1 < plan->n_passes; i++) {
         m /= plan->radix[i];
-        passes[plan->radix[i]]((const Complex *)plan->turns[i], rows, n, m);
+        passes[plan->radix[i]]((const Complex *)plan->turns[i], rows, step, apart, m);
     }
     for (size_t block = 0; block < step; block++) {
         char *low = y + (size_t)plan->channel[block] * 2 * sizeof(float) + shift;
@@ -212,7 +214,7 @@ transform(const FftLines *plan, const char *x, char *y, Complex *rows, const int
             .is_inverse = is_inverse,
             .scale = plan->scale,
         };
-        last(rows + block, step, put_channels, &to);
+        last(rows + block, apart, put_channels, &to);
     }
 }
 
@@ -262,7 +264,7 @@ transform_some(const FftLines *plan, const size_t r, const char *const *x, char 
     };
 
     for (size_t i = 0; i < L / r; i++)
-        first(r, (const Complex *)plan->turns[0], x[i], shift, rows + i * r, 1, is_inverse);
+        first(r, (const Complex *)plan->turns[0], x[i], shift, rows + i * r, 1, 1, is_inverse);
     last(rows, 1, put_pieces, &to);
 }
 

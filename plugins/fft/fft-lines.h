@@ -33,8 +33,27 @@ fft_line_element(size_t lane)
     return lane % 4 / 2 * 8 + lane / 4 * 2 + lane % 2;
 }
 
-/* Transforms n_lines lines of n complex numbers, which are steps of bytes apart. `scratch` holds
- * max(n, FFT_LEAST_LINE) complex numbers, aligned to a vector. */
-#define FFT_LEAST_LINE 512
+/* The vectors from a block of the first pass, of which there are 16, to the next one in scratch. If
+ * blocks were a multiple of 2 KiB apart, vectors of all would fall on the same few places of the
+ * first-level cache. */
+static inline size_t
+fft_line_apart(size_t n)
+{
+    const size_t length = n / (FFT_LANES * FFT_LANES);
+
+    return length + (length % 16 == 0);
+}
+
+/* The complex numbers of scratch. */
+static inline size_t
+fft_line_scratch(size_t n)
+{
+    const size_t square = FFT_LANES * FFT_LANES;
+
+    return n < square ? 2 * square : fft_line_apart(n) * square;
+}
+
+/* Transforms n_lines lines of n complex numbers, which are steps of bytes apart. `scratch` is
+ * aligned to a vector. */
 void CT_ISA(ct_fft_lines)(const FftLines *plan, const void *x, ptrdiff_t x_step, void *y,
                           ptrdiff_t y_step, size_t n_lines, float *scratch);
