@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* The longest transform; FFTW is as fast for longer ones. */
-#define MAX_LENGTH 4096
+/* The longest transform: scratch is half the second-level cache. */
+#define MAX_LENGTH 65536
 
 #define L            FFT_LANES
 #define VECTOR_BYTES 64

@@ -6,7 +6,7 @@
 #include "fft.h"
 
 /* FALSE, and nothing to clear, for transforms that are not done so: of double precision, of real
- * input, of other lengths than 64, 128 and products of 256 with twos, threes and fives up to 4096.
+ * input, of other lengths than 64, 128 and products of 256 with twos, threes and fives up to 65536.
  */
 gboolean ct_fft_lines_plan_init(FftLines *plan, const FftDesign *design);
 void ct_fft_lines_plan_clear(FftLines *plan);

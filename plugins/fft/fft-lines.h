@@ -11,7 +11,7 @@
  * well; those of 64 and 128 have one pass before, and the blocks are those of several transforms.
  */
 #define FFT_LANES           16
-#define FFT_MAX_LINE_PASSES 5
+#define FFT_MAX_LINE_PASSES 7
 
 typedef struct {
     size_t n;
