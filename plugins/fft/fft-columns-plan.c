@@ -24,12 +24,12 @@ next_radix(gsize rest, gsize most)
     return 0;
 }
 
-gboolean
-ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design, gsize most)
+/* FALSE: there are none. */
+static gboolean
+find_radices(FftColumns *plan, const FftDesign *design, gsize most)
 {
     gsize n = (gsize)design->length, rest = n;
 
-    *plan = (FftColumns){0};
     if (design->wide || design->real || n < 2 || n > MAX_LENGTH)
         return FALSE;
     while (rest > 1) {
@@ -39,6 +39,25 @@ ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design, gsize most)
         plan->radix[plan->n_passes++] = radix;
         rest /= radix;
     }
+    return TRUE;
+}
+
+gboolean
+ct_fft_columns_can(const FftDesign *design, gsize most)
+{
+    FftColumns plan = {0};
+
+    return find_radices(&plan, design, most);
+}
+
+gboolean
+ct_fft_columns_plan_init(FftColumns *plan, const FftDesign *design, gsize most)
+{
+    const gsize n = (gsize)design->length;
+
+    *plan = (FftColumns){0};
+    if (!find_radices(plan, design, most))
+        return FALSE;
 
     /* The first pass reads element i from row i. What the last pass makes at i belongs to row
      * `made`. */

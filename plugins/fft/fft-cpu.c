@@ -366,6 +366,8 @@ finish(gpointer state)
     g_free(self);
 }
 
+#define TRANSPOSED 0.4
+
 /* Series along time are columns one by one: as many as a firing has samples, which are few if they
  * are long. */
 static gdouble
@@ -376,18 +378,22 @@ share_along_time(const CtStream *stream)
     return n_columns >= FFT_MAX_COLUMNS ? 1 : n_columns >= FFT_MAX_COLUMNS / 2 ? 0.5 : 0.08;
 }
 
-/* Columns fill a vector, or only a part of it. Series with others between them are gathered. */
+/* Columns fill a vector, or only a part of it. Series with others between them are gathered.
+ * Lengths that are not transformed as columns are transposed before and after FFTW. */
 static gdouble
 share(const CtNode *nodes, const CtLayout *inputs, G_GNUC_UNUSED const CtLayout *outputs)
 {
     const CtStream *stream = &nodes[0].inputs[0];
     const CtLayout *layout = &inputs[0];
     FftDesign design;
-    if (stream->type != CT_CF32 || !ct_fft_design_init(&design, nodes[0].params, stream, NULL) ||
-        design.along_time)
+    if (stream->type != CT_CF32 || !ct_fft_design_init(&design, nodes[0].params, stream, NULL))
         return 1;
     const gint axis = ct_layout_axis(layout, design.axis);
     const gint time = ct_layout_axis(layout, "time");
+    if (axis < (gint)layout->n_axes - 1 && !ct_fft_columns_can(&design, MOST_RADIX))
+        return TRANSPOSED;
+    if (design.along_time)
+        return 1;
     if (time == (gint)layout->n_axes - 1)
         return share_along_time(stream);
     gdouble inside = 1, outside = 1;
