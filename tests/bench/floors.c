@@ -182,7 +182,7 @@ check_transforms(Floors *floors)
     static const struct {
         const char *name;
         gdouble least;
-    } cases[] = {{"fft 256", 0.2}, {"fft 1024", 0.22}, {"fft 4096", 0.22}};
+    } cases[] = {{"fft 256", 0.35}, {"fft 1024", 0.35}, {"fft 4096", 0.35}};
     if (ct_isa_missing(CT_ISA_AVX512))
         return;
     for (guint i = 0; i < floors->contenders->len; i++) {
