@@ -371,7 +371,7 @@ sum_group(const Bytes *shape, const guint8 *rows, const Panel *panels, G_GNUC_UN
 static void
 sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
     const BeamformStrides *from, guint8 *beams, const BeamformStrides *to, gint64 n,
-    gpointer scratch)
+    G_GNUC_UNUSED const guint8 *next, gpointer scratch)
 {
     const Bytes *shape = self->own;
     const gsize n_times = (gsize)n, n_pols = shape->n_pols;

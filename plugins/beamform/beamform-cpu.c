@@ -12,9 +12,9 @@ pack(const Beamform *self, const guint8 *weights, gint64 beam_stride, gint64 sta
 static void
 sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
     const BeamformStrides *from, guint8 *beams, const BeamformStrides *to, gint64 n,
-    gpointer scratch)
+    const guint8 *next, gpointer scratch)
 {
-    CT_ISA(beamform_sum)(self->own, sets, voltages, from, beams, to, (gsize)n, scratch);
+    CT_ISA(beamform_sum)(self->own, sets, voltages, from, beams, to, (gsize)n, next, scratch);
 }
 
 /* There are registers for eight rows of sums if the processor has 32 of them, for four if it has

@@ -206,6 +206,8 @@ typedef struct {
     guint8 *to;
     gint64 to_stride;
     const guint8 *ahead;
+    const guint8 *next; /* a row of voltages that will be read */
+    gint64 next_stride;
 } Cell;
 
 /* Σ_s w[s] · x[r][s] for the beams of a vector, whose products with both parts of a voltage are
@@ -223,12 +225,15 @@ sum_wide(const Cell *cell, const gsize n_rows, const gsize n_pols)
 #pragma GCC unroll 8
     for (gsize k = 0; k < n_sums; k++)
         re[k] = im[k] = (Vector){0};
-    const gint64 station_stride = cell->station_stride;
+    const gint64 station_stride = cell->station_stride, next_stride = cell->next_stride;
+    const guint8 *next = cell->next;
     gint64 at = 0;
     for (gsize s = 0; s < cell->n_stations; s++, at += station_stride) {
         const Vector w_re = ((const Vector *)panel)[2 * s];
         const Vector w_im = ((const Vector *)panel)[2 * s + 1];
         __builtin_prefetch(cell->ahead + s * 64, 0, 2);
+        __builtin_prefetch(next, 0, 2);
+        next += next_stride;
 #pragma GCC unroll 8
         for (gsize k = 0; k < n_sums; k++) {
             const gfloat *v = (const gfloat *)(x[k / n_pols] + at) + k % n_pols * 2;
@@ -343,11 +348,31 @@ static const Sum sums[2][2][4] = {
      {sum_few_1x2, sum_few_2x2, sum_few_4x2, sum_few_8x2}},
 };
 
+/* The rows of voltages that are read after those of a chunk. A cell of whole vectors of beams
+ * fetches one of them, so that reading them does not wait for memory. */
+typedef struct {
+    const guint8 *row;
+    const BeamformStrides *strides;
+    gsize n; /* rows that are left */
+} Next;
+
+/* Without rows that are left, a cell fetches one of its own again, which costs nothing. */
+static void
+take_row(Next *next, Cell *cell)
+{
+    cell->next = next->n > 0 ? next->row : cell->rows;
+    cell->next_stride = next->n > 0 ? next->strides->across : 0;
+    if (next->n == 0)
+        return;
+    next->row += next->strides->time;
+    next->n--;
+}
+
 /* Sums `n` rows; beams of a time go to to + t · to_stride. */
 static void
 sum_times(const BeamformShape *shape, const Block *block, const gfloat *panel,
           const guint8 *voltages, const BeamformStrides *from, gsize n, guint8 *to,
-          gint64 to_stride)
+          gint64 to_stride, Next *next)
 {
     const gsize n_pols = row_pols(shape);
     const gboolean is_few = block->room < VECTOR_FLOATS;
@@ -369,6 +394,8 @@ sum_times(const BeamformShape *shape, const Block *block, const gfloat *panel,
             size--;
         /* Two cells read the weights behind the panel, which are those of the next block or set. */
         cell.ahead = end + t / rows % 2 * shape->n_stations * 64;
+        if (!is_few)
+            take_row(next, &cell);
         sums[is_few][n_pols - 1][size](&cell);
         cell.rows += (gint64)rows * from->time;
         cell.to += (gint64)rows * to_stride;
@@ -435,7 +462,7 @@ wants_reading(const BeamformShape *shape, const BeamformStrides *from)
 static void
 sum_tile(const BeamformShape *shape, const void *const *panels, gsize i, const guint8 *voltages,
          const BeamformStrides *from, gsize n, guint8 *beams, const BeamformStrides *to,
-         gfloat *tile)
+         gfloat *tile, Next *next)
 {
     const Block block = find_block(shape, i);
     const gsize n_pols = row_pols(shape);
@@ -445,11 +472,9 @@ sum_tile(const BeamformShape *shape, const void *const *panels, gsize i, const g
     for (gsize p = 0; p < shape->n_pols; p += n_pols) {
         const gfloat *panel = (const gfloat *)panels[p] + block.panel;
         const guint8 *x = voltages + (gint64)p * from->pol;
-        if (is_direct)
-            sum_times(shape, &block, panel, x, from, n, beams + (gint64)p * to->pol, to->time);
-        else
-            sum_times(shape, &block, panel, x, from, n, (guint8 *)tile + p * block.room * 8,
-                      (gint64)row_bytes);
+        guint8 *row = is_direct ? beams + (gint64)p * to->pol : (guint8 *)tile + p * block.room * 8;
+        sum_times(shape, &block, panel, x, from, n, row, is_direct ? to->time : (gint64)row_bytes,
+                  next);
     }
     if (is_direct)
         return;
@@ -462,7 +487,7 @@ sum_tile(const BeamformShape *shape, const void *const *panels, gsize i, const g
 void
 CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, const guint8 *voltages,
                      const BeamformStrides *from, guint8 *beams, const BeamformStrides *to, gsize n,
-                     void *scratch)
+                     const guint8 *next, void *scratch)
 {
     guint8 *gathered = (guint8 *)scratch + tile_bytes(shape);
     guint8 *converted = gathered + round_up(spectrum_bytes(shape));
@@ -475,6 +500,8 @@ CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, cons
     for (gsize begin = 0; begin < n; begin += chunk) {
         const gsize length = MIN(chunk, n - begin);
         const guint8 *x = voltages + (gint64)begin * from->time;
+        const guint8 *after = begin + length < n ? x + (gint64)length * from->time : next;
+        Next following = {after, from, length};
         if (reads) {
             read_chunk(shape, x, from, length, gathered, (gfloat *)converted);
             x = converted;
@@ -484,7 +511,8 @@ CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels, cons
                 beams + (gint64)begin * to->time + (gint64)find_block(shape, i).first * to->across;
             for (gsize t = 0; t < length; t += TILE_TIMES)
                 sum_tile(shape, panels, i, x + (gint64)t * strides->time, strides,
-                         MIN(TILE_TIMES, length - t), y + (gint64)t * to->time, to, scratch);
+                         MIN(TILE_TIMES, length - t), y + (gint64)t * to->time, to, scratch,
+                         &following);
         }
     }
 }

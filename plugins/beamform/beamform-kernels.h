@@ -33,7 +33,8 @@ gboolean CT_ISA(beamform_shape)(BeamformShape *shape);
 void CT_ISA(beamform_pack)(const BeamformShape *shape, const guint8 *weights, gint64 beam_stride,
                            gint64 station_stride, void *panels);
 
-/* Beams of `n` times of one channel; panels[p] are the weights of polarisation p. */
+/* Beams of `n` times of one channel; panels[p] are the weights of polarisation p. `next` are the
+ * voltages that are summed after these. */
 void CT_ISA(beamform_sum)(const BeamformShape *shape, const void *const *panels,
                           const guint8 *voltages, const BeamformStrides *from, guint8 *beams,
-                          const BeamformStrides *to, gsize n, void *scratch);
+                          const BeamformStrides *to, gsize n, const guint8 *next, void *scratch);

@@ -20,7 +20,7 @@ pack(const Beamform *self, const guint8 *weights, gint64 beam_stride, gint64 sta
 static void
 sum(const Beamform *self, const void *const *sets, const guint8 *voltages,
     const BeamformStrides *from, guint8 *beams, const BeamformStrides *to, gint64 n,
-    G_GNUC_UNUSED gpointer scratch)
+    G_GNUC_UNUSED const guint8 *next, G_GNUC_UNUSED gpointer scratch)
 {
     for (gint64 t = 0; t < n; t++)
         for (gint64 p = 0; p < self->n_pols; p++) {

@@ -215,6 +215,24 @@ ct_beamform_advance(gpointer state, CtAdvance *advance, GError **error)
     return ct_advance_default(advance, error);
 }
 
+/* An item: the times of a slice of an element. */
+typedef struct {
+    Place place;
+    gint64 begin, end;
+} Part;
+
+static Part
+find_part(const Beamform *self, const CtWork *work, gint64 item)
+{
+    const gint64 n = work->outputs[0].n_samples, n_steps = (n + SLICE_STEP - 1) / SLICE_STEP;
+    const gint64 slice = item % self->n_slices;
+    return (Part){
+        .place = find_place(self, work, item / self->n_slices),
+        .begin = n_steps * slice / self->n_slices * SLICE_STEP,
+        .end = MIN(n_steps * (slice + 1) / self->n_slices * SLICE_STEP, n),
+    };
+}
+
 gboolean
 ct_beamform_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
@@ -228,17 +246,15 @@ ct_beamform_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **erro
     if (!out->data)
         return TRUE;
 
-    const gint64 n_steps = (out->n_samples + SLICE_STEP - 1) / SLICE_STEP;
-    for (gint64 item = work->begin; item < work->end; item++) {
-        const Place place = find_place(self, work, item / self->n_slices);
-        const gint64 slice = item % self->n_slices;
-        const gint64 begin = n_steps * slice / self->n_slices * SLICE_STEP;
-        const gint64 end = MIN(n_steps * (slice + 1) / self->n_slices * SLICE_STEP, out->n_samples);
-        if (begin < end)
-            self->method.sum(self, self->pols + place.set * self->n_pols,
-                             in->data + place.from + begin * from.time, &from,
-                             out->data + place.to + begin * to.time, &to, end - begin,
-                             work->scratch);
+    Part part = find_part(self, work, work->begin), next;
+    for (gint64 item = work->begin; item < work->end; item++, part = next) {
+        next = find_part(self, work, MIN(item + 1, work->end - 1));
+        if (part.begin < part.end)
+            self->method.sum(self, self->pols + part.place.set * self->n_pols,
+                             in->data + part.place.from + part.begin * from.time, &from,
+                             out->data + part.place.to + part.begin * to.time, &to,
+                             part.end - part.begin,
+                             in->data + next.place.from + next.begin * from.time, work->scratch);
     }
     return TRUE;
 }

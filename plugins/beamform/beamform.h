@@ -24,10 +24,11 @@ typedef struct {
     /* Packs cf32 weights, given by the address of beam 0 and station 0 and by strides in bytes. */
     void (*pack)(const Beamform *self, const guint8 *weights, gint64 beam_stride,
                  gint64 station_stride, gpointer set);
-    /* Sums beams of n times; sets[p] are the weights of polarisation p. */
+    /* Sums beams of n times; sets[p] are the weights of polarisation p. `next` are the voltages
+     * that are summed after these. */
     void (*sum)(const Beamform *self, const void *const *sets, const guint8 *voltages,
                 const BeamformStrides *from, guint8 *beams, const BeamformStrides *to, gint64 n,
-                gpointer scratch);
+                const guint8 *next, gpointer scratch);
 } BeamformMethod;
 
 typedef struct {
