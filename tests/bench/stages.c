@@ -60,7 +60,8 @@ cases_add(GPtrArray *contenders, const GPtrArray *cases, CtRegistry *registry)
     for (guint i = 0; i < cases->len; i++) {
         CtBenchCase *one = cases->pdata[i];
         const gboolean is_stage = g_str_equal(one->group, "stages");
-        for (guint n_workers = 1; n_workers <= (is_stage ? 1 : 2); n_workers++)
+        const guint most_workers = is_stage ? 1 : g_str_equal(one->group, "pipelines") ? 2 : 0;
+        for (guint n_workers = 1; n_workers <= most_workers; n_workers++)
             add(contenders, is_stage ? "stage" : "pipeline", one, n_workers, registry);
     }
 }
