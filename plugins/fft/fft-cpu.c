@@ -172,9 +172,11 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     set_batch(self, MAX(1, ct_stream_width(output->stream) / design->out_length *
                                MAX(1, output->max_samples)));
     self->has_columns = ct_fft_columns_plan_init(&self->columns, design, MOST_RADIX);
-    self->has_lines = CT_VECTOR_BYTES == 64 && is_steady(&input->layout, design->axis) &&
-                      is_steady(&output->layout, design->to) &&
-                      ct_fft_lines_plan_init(&self->lines, design);
+    if (CT_VECTOR_BYTES == 64 && is_steady(&input->layout, design->axis) &&
+        is_steady(&output->layout, design->to) &&
+        !ct_fft_lines_plan_init(&self->lines, design, error))
+        return FALSE;
+    self->has_lines = self->lines.n > 0;
     self->plan = ct_fft_plan_new(design, self->n_batch, expect_own(self, input, output), error);
     if (self->plan == NULL)
         return FALSE;
@@ -361,8 +363,7 @@ finish(gpointer state)
         return;
     ct_fft_plan_free(self->plan);
     ct_fft_columns_plan_clear(&self->columns);
-    if (self->has_lines)
-        ct_fft_lines_plan_clear(&self->lines);
+    ct_fft_lines_plan_clear(&self->lines);
     g_free(self);
 }
 

@@ -2,7 +2,9 @@
 /* Radices, rotations and the order of channels of transforms of samples that lie side by side. */
 #include "fft-lines-plan.h"
 
+#include <cornerturn/error.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* The longest transform: scratch is half the second-level cache. */
 #define MAX_LENGTH 65536
@@ -30,12 +32,20 @@ find_inner(FftLines *plan, gsize rest)
     return TRUE;
 }
 
-/* Those of blocks of radix · m samples. */
+/* Those of blocks of radix · m samples. NULL with an error if there is no memory. */
 static float *
-turns_new(gsize radix, gsize m)
+turns_new(gsize radix, gsize m, GError **error)
 {
     const gsize bytes = 2 * m * (radix - 1) * sizeof(float);
-    float *turns = g_aligned_alloc(1, bytes, VECTOR_BYTES);
+    void *memory = NULL;
+    if (posix_memalign(&memory, VECTOR_BYTES, bytes) != 0) {
+        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                    "wants %" G_GSIZE_FORMAT
+                    " bytes for the factors of a transform, but is given no such memory",
+                    bytes);
+        return NULL;
+    }
+    float *turns = memory;
 
     for (gsize j = 0; j < m; j++)
         for (gsize k = 1; k < radix; k++) {
@@ -64,22 +74,25 @@ find_radices(FftLines *plan, gsize n)
 }
 
 gboolean
-ct_fft_lines_plan_init(FftLines *plan, const FftDesign *design)
+ct_fft_lines_plan_init(FftLines *plan, const FftDesign *design, GError **error)
 {
     const gsize n = (gsize)design->length, half = design->shift ? n / 2 : 0;
 
     *plan = (FftLines){
-        .n = n,
         .is_inverse = design->inverse,
         .scale = 1 / (float)n,
         .shift_in = design->inverse ? half : 0,
         .shift_out = design->inverse ? 0 : half,
     };
     if (design->wide || design->real || n > MAX_LENGTH || !find_radices(plan, n))
-        return FALSE;
+        return TRUE;
+    plan->n = n;
 
     const gsize n_blocks = MAX(1, n / L / L);
-    int *channel = g_new(int, n_blocks);
+    int *channel = CT_TABLE(int, n_blocks, "channels", error);
+    plan->channel = channel;
+    if (!channel)
+        return FALSE;
     for (gsize block = 0; block < n_blocks; block++) {
         gsize made = 0, weight = L, m = n_blocks, place = block;
         for (gsize pass = 1; pass + 1 < plan->n_passes; pass++) {
@@ -90,10 +103,11 @@ ct_fft_lines_plan_init(FftLines *plan, const FftDesign *design)
         }
         channel[block] = (int)made;
     }
-    plan->channel = channel;
     for (gsize pass = 0, m = n; pass + 1 < plan->n_passes; pass++) {
         m /= plan->radix[pass];
-        plan->turns[pass] = turns_new(plan->radix[pass], m);
+        plan->turns[pass] = turns_new(plan->radix[pass], m, error);
+        if (!plan->turns[pass])
+            return FALSE;
     }
     return TRUE;
 }
@@ -102,7 +116,7 @@ void
 ct_fft_lines_plan_clear(FftLines *plan)
 {
     for (gsize pass = 0; pass + 1 < plan->n_passes; pass++)
-        g_aligned_free((gpointer)plan->turns[pass]);
+        free((gpointer)plan->turns[pass]);
     g_free((gpointer)plan->channel);
     *plan = (FftLines){0};
 }
