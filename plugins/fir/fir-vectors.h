@@ -42,7 +42,7 @@ load_i8(const int8_t *x)
 #elif defined(__AVX2__)
     return (Floats)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)x)));
 #else
-    Floats v;
+    Floats v = {0};
     UNROLL for (size_t i = 0; i < VECTOR_FLOATS; i++) v[i] = x[i];
     return v;
 #endif
@@ -56,7 +56,7 @@ load_i16(const int16_t *x)
 #elif defined(__AVX2__)
     return (Floats)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)x)));
 #else
-    Floats v;
+    Floats v = {0};
     UNROLL for (size_t i = 0; i < VECTOR_FLOATS; i++) v[i] = x[i];
     return v;
 #endif
