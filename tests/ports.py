@@ -8,15 +8,15 @@ import socket
 CLAIMS = []  # sockets whose names say which ports this program has, until it ends
 
 
-def is_claimed(port):
-    """Whether the port is this program's now."""
-    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+def claim(port):
+    """Takes the port for this program. Returns whether no other one has it."""
+    name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        claim.bind(f"\0cornerturn-test-port-{port}")
+        name.bind(f"\0cornerturn-test-port-{port}")
     except OSError:
-        claim.close()
+        name.close()
         return False
-    CLAIMS.append(claim)
+    CLAIMS.append(name)
     return True
 
 
@@ -35,5 +35,5 @@ def free_port(family=socket.AF_INET, host="127.0.0.1"):
     least = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         port = random.randrange(least // 2, least)
-        if is_claimed(port) and is_free(port, family, host):
+        if claim(port) and is_free(port, family, host):
             return port

@@ -42,8 +42,8 @@ gdouble ct_dry_run_allocation(const CtDryRun *dry_run);
 /* The result of a run. */
 typedef struct {
     gdouble *seconds;  /* [nodes] for a second of stream: of all processors together, or of the
-                          device's queue; 0 of nodes that do nothing along time. NULL: they are not
-                          measured, which takes half a microsecond at each step of a firing */
+                          device's queue; 0 of nodes that do nothing along time. NULL: nodes are
+                          not measured, which saves two clocks at each step of a firing */
     gdouble clock;     /* seconds of real time for a second of stream */
     gdouble stream;    /* seconds of stream that were wanted, limited by the length of the stream */
     gdouble through;   /* seconds of stream that all nodes have gone through, up to the first sum of

@@ -41,7 +41,7 @@ store(char *y, Complex value, const Side side)
         memcpy(y + sizeof a, &b, sizeof b);
 }
 
-/* Where a transform of a pass is read and written. */
+/* The places from which a transform of a pass is read, and to which it is written. */
 typedef struct {
     const Columns *columns;
     Complex *rows;               /* the first of those that are m apart */

@@ -41,7 +41,7 @@ turned(Complex a, const Complex *turn)
     return (Complex){a.re * turn->re - a.im * turn->im, a.re * turn->im + a.im * turn->re};
 }
 
-/* Where a transform of a pass is read and written. */
+/* The places from which a transform of a pass is read, and to which it is written. */
 typedef struct {
     const char *low, *high; /* samples of its first and its second half */
     size_t r, m;
@@ -168,7 +168,7 @@ INNER(5)
 INNER(8)
 INNER(16)
 
-/* Where the channels of a block go: L neighbouring ones for each k. */
+/* The places of the channels of a block: L neighbouring ones for each k. */
 typedef struct {
     char *low, *high; /* for the first and the second half of k */
     size_t apart;     /* bytes from k to k + 1 */
@@ -220,7 +220,7 @@ transform(const FftLines *plan, const char *x, char *y, Complex *rows, const int
 
 /* ---- fewer, of several lines at a time ---- */
 
-/* Where the channels of L / r lines go: r neighbouring ones of each for each k. */
+/* The places of the channels of L / r lines: r neighbouring ones of each line for each k. */
 typedef struct {
     char *const *y;
     size_t r;

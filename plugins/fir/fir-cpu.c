@@ -7,12 +7,6 @@
 
 /* The most outputs whose sums have registers. */
 #define MOST_BLOCK (CT_VECTOR_BYTES == 64 ? 16 : 8)
-/* Whether a vector of integers is loaded and converted by few instructions. */
-#if defined(__AVX2__)
-#define CONVERTS_QUICKLY TRUE
-#else
-#define CONVERTS_QUICKLY FALSE
-#endif
 
 /* How the samples of a tile stand in scratch, and are summed. */
 typedef struct {
@@ -53,10 +47,12 @@ choose_samples(Fir *self, CtType type)
             self->as_floats =
                 (FirSamples){G_STRUCT_MEMBER(FirConvert, all, converters[i].converter),
                              CT_ISA(ct_fir_rows), sizeof(float)};
-    if (CONVERTS_QUICKLY && (type == CT_CI8 || type == CT_I8))
+#if defined(__AVX2__)
+    if (type == CT_CI8 || type == CT_I8)
         self->as_given = (FirSamples){all->copy_1, CT_ISA(ct_fir_rows_i8), 1};
-    if (CONVERTS_QUICKLY && (type == CT_CI16 || type == CT_I16))
+    if (type == CT_CI16 || type == CT_I16)
         self->as_given = (FirSamples){all->copy_2, CT_ISA(ct_fir_rows_i16), 2};
+#endif
 }
 
 static gboolean

@@ -50,13 +50,13 @@ typedef struct {
 
 typedef void (*FirSum)(const FirRows *rows);
 
-/* Of floats, and of integers that become floats as they are loaded. */
+/* The rows are floats; or integers that become floats as they are loaded, with AVX2 or more. */
 void CT_ISA(ct_fir_rows)(const FirRows *rows);
 void CT_ISA(ct_fir_rows_i8)(const FirRows *rows);
 void CT_ISA(ct_fir_rows_i16)(const FirRows *rows);
 
-/* Of floats, but element e of output t stands at (places[t] + e) mod `around` of the row that
- * begins at y + t·y_step. Places are less than `around`, and n_floats is at most `around`. */
+/* The rows are floats, but element e of output t stands at (places[t] + e) mod `around` of the row
+ * that begins at y + t·y_step. Places are less than `around`, and n_floats is at most `around`. */
 void CT_ISA(ct_fir_rows_apart)(const FirRows *rows);
 
 /* As ct_fir_rows, for rows of 1, 2, 4, … floats, less than a vector has, which follow one another:

@@ -33,31 +33,29 @@ load(const float *x)
     return v;
 }
 
-/* Integers, as floats. */
+/* Loads integers as floats, where a vector of them takes few instructions. */
+#if defined(__AVX512F__)
 INLINE Floats
 load_i8(const int8_t *x)
 {
-#if defined(__AVX512F__)
     return (Floats)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)x)));
-#elif defined(__AVX2__)
-    return (Floats)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)x)));
-#else
-    Floats v = {0};
-    UNROLL for (size_t i = 0; i < VECTOR_FLOATS; i++) v[i] = x[i];
-    return v;
-#endif
 }
 
 INLINE Floats
 load_i16(const int16_t *x)
 {
-#if defined(__AVX512F__)
     return (Floats)_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const void *)x)));
-#elif defined(__AVX2__)
-    return (Floats)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)x)));
-#else
-    Floats v = {0};
-    UNROLL for (size_t i = 0; i < VECTOR_FLOATS; i++) v[i] = x[i];
-    return v;
-#endif
 }
+#elif defined(__AVX2__)
+INLINE Floats
+load_i8(const int8_t *x)
+{
+    return (Floats)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)x)));
+}
+
+INLINE Floats
+load_i16(const int16_t *x)
+{
+    return (Floats)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)x)));
+}
+#endif
