@@ -7,8 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-# Installed once, by name and version, for all build folders that have the same cache of tests.
-CACHE = pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "oracles"
+# Installed once, by name and version, for all build folders that have the same cache of tests; and for
+# benchmarks, which no test starts.
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache" / "cornerturn-tests") / "oracles"
 PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 
 
