@@ -93,6 +93,31 @@ test_short_streams(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpint(node_named(fixture, "t")->input_bindings[1].max_samples, ==, 1);
 }
 
+/* A node waits for as many bytes as its weights have, for a power of two of samples, but not for
+ * more than it can see. Nodes without weights and sums do not wait. */
+static void
+test_batches(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    const struct {
+        guint times;
+        gint64 batch;
+    } cases[] = {{1, 1}, {2, 1}, {4, 2}, {10, 8}, {12, 8}, {16, 8}, {18, 16}, {100000, 32768}};
+    for (guint k = 0; k < G_N_ELEMENTS(cases); k++) {
+        g_autofree char *stages =
+            g_strdup_printf("  s: {stage: test.source, samples: -1}\n"
+                            "  w: {stage: test.weights, from: s, times: %u}\n"
+                            "  t: {stage: test.two, from: [s, w]}\n"
+                            "  o: {stage: test.sink, from: t}\n",
+                            cases[k].times);
+        plan(fixture, stages, &usual);
+        /* Weights for all stations have half the bytes of a sample. */
+        g_assert_cmpint(node_named(fixture, "t")->batch, ==, cases[k].batch);
+        g_assert_cmpint(node_named(fixture, "t")->input_bindings[0].max_samples, >=,
+                        cases[k].batch);
+        g_assert_cmpint(node_named(fixture, "o")->batch, ==, 0);
+    }
+}
+
 /* ---- ways that meet again ---- */
 
 static void
@@ -224,6 +249,7 @@ main(int argc, char **argv)
     g_test_add("/plan-rings/large-samples", Fixture, NULL, set_up, test_large_samples, tear_down);
     g_test_add("/plan-rings/source-blocks", Fixture, NULL, set_up, test_source_blocks, tear_down);
     g_test_add("/plan-rings/short-streams", Fixture, NULL, set_up, test_short_streams, tear_down);
+    g_test_add("/plan-rings/batches", Fixture, NULL, set_up, test_batches, tear_down);
     g_test_add("/plan-rings/offsets", Fixture, NULL, set_up, test_offsets, tear_down);
     g_test_add("/plan-rings/windows-and-sums", Fixture, NULL, set_up, test_windows_and_sums,
                tear_down);

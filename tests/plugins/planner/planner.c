@@ -83,10 +83,16 @@ weights_infer(CtNode *node, G_GNUC_UNUSED GError **error)
     CtStream *out = &node->outputs[0];
     out->type = CT_CF32;
     ct_stream_add_axis(out, "channel", ct_stream_length(&node->inputs[0], "channel"));
-    ct_stream_add_axis(out, "station", ct_stream_length(&node->inputs[0], "station"));
+    ct_stream_add_axis(out, "station",
+                       ct_params_int(node->params, "times") *
+                           ct_stream_length(&node->inputs[0], "station"));
     return TRUE;
 }
 
+static const CtParam weights_params[] = {
+    {"times", CT_PARAM_INT, .fallback = "1", .help = "so many weights for a station"},
+    {NULL},
+};
 static const CtParam no_params[] = {{NULL}};
 static const CtPort described_by[] = {{"like", "{...}", CT_PORT_SHAPE, "a description"}, {NULL}};
 static const CtStage weights = {
@@ -95,7 +101,7 @@ static const CtStage weights = {
     .version = 1,
     .inputs = described_by,
     .outputs = anything,
-    .params = no_params,
+    .params = weights_params,
     .infer = weights_infer,
 };
 
