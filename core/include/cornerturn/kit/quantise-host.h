@@ -18,18 +18,32 @@ enum { CT_QUANTISE_PARTS = 64 };
 #if defined(__AVX512BW__)
 #define CT_QUANTISE_VECTORS 1
 
+/* 64 levels. Those of bytes: pairs of vectors become words, in turns, and these become bytes. */
 CT_KERNEL void
-ct_quantise_store(void *y, size_t at, __m512i levels, const int bits)
+ct_quantise_store(void *y, size_t at, const __m512i *levels, const int bits)
 {
     uint8_t *to = (uint8_t *)y + at * (size_t)bits / 8;
-    if (bits == 16) {
-        _mm256_storeu_si256((__m256i *)to, _mm512_cvtepi32_epi16(levels));
-    } else if (bits == 8) {
-        _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8(levels));
-    } else {
+    if (bits == 8) {
+        const __m512i in_order =
+            _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+        const __m512i lanes =
+            _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        __m512i words[2];
+        for (int k = 0; k < 2; k++)
+            words[k] = _mm512_mask_blend_epi16(0xaaaaaaaa, levels[2 * k],
+                                               _mm512_slli_epi32(levels[2 * k + 1], 16));
+        const __m512i bytes = _mm512_shuffle_epi8(_mm512_packs_epi16(words[0], words[1]), in_order);
+        _mm512_storeu_si512(to, _mm512_permutexvar_epi32(lanes, bytes));
+        return;
+    }
+    for (int k = 0; k < 4; k++, to += 2 * bits) {
+        if (bits == 16) {
+            _mm256_storeu_si256((__m256i *)to, _mm512_cvtepi32_epi16(levels[k]));
+            continue;
+        }
         const __m512i high = _mm512_set1_epi64(0xf0), low = _mm512_set1_epi64(0x0f);
-        const __m512i re = _mm512_and_si512(_mm512_slli_epi64(levels, 4), high);
-        const __m512i im = _mm512_and_si512(_mm512_srli_epi64(levels, 32), low);
+        const __m512i re = _mm512_and_si512(_mm512_slli_epi64(levels[k], 4), high);
+        const __m512i im = _mm512_and_si512(_mm512_srli_epi64(levels[k], 32), low);
         _mm_storel_epi64((__m128i *)to, _mm512_cvtepi64_epi8(_mm512_or_si512(re, im)));
     }
 }
@@ -43,17 +57,29 @@ ct_quantise_vectors(const float *x, void *y, size_t n, float scale, int most, co
     const __m512 largest = _mm512_set1_ps(0x1.8p23f + (float)most);
     const __m512i one = n_parts == 2 ? _mm512_set1_epi64(1) : _mm512_set1_epi32(1);
     __m512i clipped = _mm512_setzero_si512();
-    for (size_t i = 0; i < n; i += 16) {
-        const __m512 sum = _mm512_fmadd_ps(_mm512_loadu_ps(x + i), factor, middle);
-        const __mmask16 numbers = _mm512_cmp_ps_mask(sum, sum, _CMP_ORD_Q);
-        const __m512 within = _mm512_maskz_max_ps(numbers, _mm512_min_ps(sum, largest), least);
-        const __m512i before = _mm512_castps_si512(sum), after = _mm512_castps_si512(within);
-        clipped = n_parts == 2
-                      ? _mm512_mask_add_epi64(clipped, _mm512_cmpneq_epi64_mask(before, after),
-                                              clipped, one)
-                      : _mm512_mask_add_epi32(clipped, _mm512_cmpneq_epi32_mask(before, after),
-                                              clipped, one);
-        ct_quantise_store(y, i, after, bits);
+    for (size_t i = 0; i < n; i += 64) {
+        __m512 sums[4];
+        __m512i levels[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            sums[k] = _mm512_fmadd_ps(_mm512_loadu_ps(x + i + 16 * k), factor, middle);
+            const __m512 within = _mm512_max_ps(_mm512_min_ps(sums[k], largest), least);
+            const __m512i before = _mm512_castps_si512(sums[k]);
+            levels[k] = _mm512_castps_si512(within);
+            clipped = n_parts == 2 ? _mm512_mask_add_epi64(
+                                         clipped, _mm512_cmpneq_epi64_mask(before, levels[k]),
+                                         clipped, one)
+                                   : _mm512_mask_add_epi32(
+                                         clipped, _mm512_cmpneq_epi32_mask(before, levels[k]),
+                                         clipped, one);
+        }
+        const __mmask16 nan = _mm512_cmp_ps_mask(sums[0], sums[1], _CMP_UNORD_Q) |
+                              _mm512_cmp_ps_mask(sums[2], sums[3], _CMP_UNORD_Q);
+        if (__builtin_expect(nan, 0))
+            for (int k = 0; k < 4; k++)
+                levels[k] = _mm512_maskz_mov_epi32(
+                    _mm512_cmp_ps_mask(sums[k], sums[k], _CMP_ORD_Q), levels[k]);
+        ct_quantise_store(y, i, levels, bits);
     }
     return (uint32_t)(n_parts == 2 ? _mm512_reduce_add_epi64(clipped)
                                    : _mm512_reduce_add_epi32(clipped));
