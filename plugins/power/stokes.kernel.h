@@ -7,6 +7,10 @@ typedef struct {
 } Stokes;
 
 #ifdef CT_KERNEL
+#ifdef CT_KERNEL_FILE
+#include "stokes-host.h"
+#endif
+
 CT_KERNEL ct_y
 square(const ct_x *x)
 {
@@ -31,5 +35,5 @@ stokes_iquv(const Stokes *self, const ct_x *x, ct_y *y)
     y[2] = self->is_circular ? im : re;
     y[3] = self->is_circular ? difference : im;
 }
-CT_GROUP(stokes_iquv, Stokes, 2, 4)
+CT_GROUP_BY(stokes_iquv, Stokes, 2, 4, stokes_vectors)
 #endif

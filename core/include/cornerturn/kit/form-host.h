@@ -200,7 +200,17 @@ enum { CT_GROUP_SAMPLES = 1 };
 #define CT_GROUP_PLANES 0
 #endif
 
+/* The samples that are left for the loops: all. */
+CT_KERNEL size_t
+ct_group_none(const void *settings, const void *x, void *y, size_t n)
+{
+    return 0;
+}
+
 #define CT_GROUP(name_, settings_, n_x_, n_y_)                                                     \
+    CT_GROUP_BY(name_, settings_, n_x_, n_y_, ct_group_none)
+
+#define CT_GROUP_BY(name_, settings_, n_x_, n_y_, first_)                                          \
     _Static_assert((n_x_) >= 1 && (n_x_) <= CT_FORM_GROUP_MAX && (n_y_) >= 1 &&                    \
                        (n_y_) <= CT_FORM_GROUP_MAX,                                                \
                    "kernel " #name_ " wants groups of 1 to 8 elements");                           \
@@ -233,6 +243,9 @@ enum { CT_GROUP_SAMPLES = 1 };
     {                                                                                              \
         CT_Y_ELEMENT *ct_own_y[n_y_];                                                              \
         size_t ct_own_i = 0;                                                                       \
+        if (ct_own_x_together && ct_own_y_together)                                                \
+            ct_own_i = first_(ct_own_run->settings, ct_own_run->x[0], ct_own_run->y[0],            \
+                              ct_own_run->n);                                                      \
         for (;                                                                                     \
              CT_GROUP_PLANES && ct_own_y_together && ct_own_i + CT_GROUP_SAMPLES <= ct_own_run->n; \
              ct_own_i += CT_GROUP_SAMPLES) {                                                       \
