@@ -3,6 +3,9 @@
 #include "command.h"
 
 #include <cornerturn/bench.h>
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,9 +14,11 @@ static const gdouble default_seconds = 0.6, quick_seconds = 0.15;
 typedef struct {
     char *compare, *read, *log, *picture;
     gboolean json, quick, quiet;
-    gdouble seconds; /* 0: not given */
-    gint workers;    /* −1: not given */
+    gdouble seconds; /* not_given, if so */
+    gint workers;    /* G_MININT: not given */
 } Given;
+
+static const gdouble not_given = -G_MAXDOUBLE;
 
 static void
 given_clear(Given *given)
@@ -59,16 +64,37 @@ refuse(GError **error, const char *fault)
 static gboolean
 check(const Given *given, GError **error)
 {
-    if (given->seconds < 0 || given->seconds > 1e6)
-        return refuse(error, "--seconds wants a number of seconds, more than 0");
-    if (given->quick && given->seconds > 0)
+    const gboolean has_seconds = given->seconds > not_given || isnan(given->seconds);
+    const gboolean has_workers = given->workers != G_MININT;
+    if (has_seconds && !(given->seconds > 0 && given->seconds <= 1e6))
+        return refuse(error,
+                      "--seconds wants a number of seconds, more than 0 and at most 1000000");
+    if (given->quick && has_seconds)
         return refuse(error, "wants one of --quick and --seconds, but is given both");
-    if (given->workers == 0 || given->workers < -1 || given->workers > 4096)
+    if (has_workers && (given->workers < 1 || given->workers > 4096))
         return refuse(error, "--workers wants a number from 1 to 4096");
-    if (given->read && (given->quick || given->seconds > 0 || given->workers > 0 || given->log))
+    if (given->read && (given->quick || has_seconds || has_workers || given->log))
         return refuse(error, "--read measures nothing: it wants no --seconds, --quick, --workers "
                              "or --log");
+    if (given->json && given->compare)
+        return refuse(error, "--compare wants tables: it is not possible with --json");
     return TRUE;
+}
+
+/* A file that can't be written is told before anything is measured. */
+static gboolean
+check_target(const char *path, GError **error)
+{
+    if (!path)
+        return TRUE;
+    g_autofree char *folder = g_path_get_dirname(path);
+    if (g_file_test(path, G_FILE_TEST_IS_DIR))
+        errno = EISDIR;
+    else if (g_access(folder, W_OK | X_OK) == 0)
+        return TRUE;
+    const int cause = errno;
+    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: cannot be written: %s", path, g_strerror(cause));
+    return FALSE;
 }
 
 static CtBench *
@@ -135,7 +161,7 @@ write_figures(const CtBench *bench, const char *format, const char *path, GError
 static gboolean
 run(int argc, char **argv, GError **error)
 {
-    g_auto(Given) given = {.workers = -1};
+    g_auto(Given) given = {.seconds = not_given, .workers = G_MININT};
     const GOptionEntry entries[] = {
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &given.seconds,
          "Measure each case for about so many seconds (default: 0.6)", "SECONDS"},
@@ -158,7 +184,8 @@ run(int argc, char **argv, GError **error)
         {NULL},
     };
     if (!ct_command_parse(&ct_command_bench, entries, &argc, &argv, 0, G_MAXINT, error) ||
-        !check(&given, error))
+        !check(&given, error) || !check_target(given.log, error) ||
+        !check_target(given.picture, error))
         return FALSE;
     /* A fault of a file is told before anything is measured. */
     g_autoptr(CtBench) other = given.compare ? read_figures(given.compare, error) : NULL;
@@ -166,13 +193,15 @@ run(int argc, char **argv, GError **error)
         return FALSE;
     g_autoptr(CtBench) bench =
         given.read ? read_chosen(given.read, argv + 1, error) : measure(&given, argv + 1, error);
-    if (!bench || (given.log && !write_figures(bench, "json", given.log, error)) ||
-        (given.picture && !write_figures(bench, "svg", given.picture, error)))
+    if (!bench)
         return FALSE;
     g_autofree char *text = ct_bench_describe(bench, other, given.json ? "json" : "text", error);
     if (!text)
         return FALSE;
     g_print("%s", text);
+    if ((given.log && !write_figures(bench, "json", given.log, error)) ||
+        (given.picture && !write_figures(bench, "svg", given.picture, error)))
+        return FALSE;
     if (ct_command_interrupt() == 0)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "ended early by %s",

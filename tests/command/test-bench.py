@@ -353,11 +353,22 @@ class Refused(Folder):
     def test_options(self):
         for arguments, message in (
                 (["--seconds", "-1"], "--seconds wants a number of seconds, more than 0"),
+                (["--seconds", "0"], "--seconds wants a number of seconds, more than 0"),
+                (["--seconds", "nan"], "--seconds wants a number of seconds, more than 0"),
                 (["--quick", "--seconds", "1"], "one of --quick and --seconds"),
                 (["--workers", "0"], "--workers wants a number from 1 to 4096"),
+                (["--workers", "-1"], "--workers wants a number from 1 to 4096"),
+                (["--json", "--compare", "x"], "--compare wants tables: it is not possible with --json"),
                 (["--read", "x", "--quick"], "--read measures nothing")):
             with self.subTest(arguments):
                 self.refuse(arguments, 2, "cornerturn bench: .*" + message)
+
+    def test_targets(self):
+        """Files that can't be written are told before anything is measured."""
+        missing = str(self.folder / "none" / "made")
+        for option in "--log", "--picture":
+            self.refuse([option, missing, "gains"], 1, f"^{re.escape(missing)}: cannot be written: No such file or directory\n$")
+            self.refuse([option, str(self.folder), "gains"], 1, "^.*: cannot be written: Is a directory\n$")
 
     def test_names(self):
         self.refuse(["gains", "nonsense"], 1, "^no case of 'all' has 'nonsense' in its name")
