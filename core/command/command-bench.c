@@ -127,6 +127,40 @@ read_chosen(const char *path, char **words, GError **error)
     return g_steal_pointer(&bench);
 }
 
+/* Whether the other machine's file has a case of a group with a name in its. */
+static gboolean
+has_case(const char *path, const char *group, const char *name)
+{
+    const char *const names[] = {name, NULL};
+    g_autoptr(CtBench) bench = read_figures(path, NULL);
+    return bench && ct_bench_choose(bench, group, names, NULL);
+}
+
+/* Figures of other cases compare with nothing: this is told before anything is measured. Files of
+ * ceilings alone have no cases. */
+static gboolean
+check_cases(const char *path, char **words, GError **error)
+{
+    static const char *const both[] = {"stages", "pipelines", NULL};
+    const gboolean has_group = words[0] && is_group(words[0]);
+    const gboolean is_all = !has_group || g_str_equal(words[0], "all");
+    const char *const chosen[] = {has_group ? words[0] : "all", NULL};
+    char *any[] = {(char *)"", NULL};
+    char **names = words[has_group] ? words + has_group : any;
+    if (names == any && (is_all || g_str_equal(chosen[0], "ceilings")))
+        return TRUE;
+    for (const char *const *group = is_all ? both : chosen; *group; group++)
+        for (char **name = names; *name; name++)
+            if (has_case(path, *group, *name))
+                return TRUE;
+    g_autofree char *wanted = g_strjoinv("' or '", names);
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                "%s: has no case of '%s'%s%s%s; both machines want the same group and names", path,
+                chosen[0], names == any ? "" : " with '", wanted,
+                names == any ? "" : "' in its name");
+    return FALSE;
+}
+
 static CtBench *
 measure(const Given *given, char **words, GError **error)
 {
@@ -189,7 +223,7 @@ run(int argc, char **argv, GError **error)
         return FALSE;
     /* A fault of a file is told before anything is measured. */
     g_autoptr(CtBench) other = given.compare ? read_figures(given.compare, error) : NULL;
-    if (given.compare && !other)
+    if (given.compare && (!other || (!given.read && !check_cases(given.compare, argv + 1, error))))
         return FALSE;
     g_autoptr(CtBench) bench =
         given.read ? read_chosen(given.read, argv + 1, error) : measure(&given, argv + 1, error);

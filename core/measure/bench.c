@@ -419,6 +419,18 @@ runs_at(const CtBenchCase *one, gint place)
     return place == CT_HOST ? !one->on_device_only : !one->on_host_only;
 }
 
+/* The group of a case with a name; NULL: there is none. */
+static const char *
+find_group(const GPtrArray *cases, const char *const *name)
+{
+    for (guint i = 0; i < cases->len; i++) {
+        const CtBenchCase *one = cases->pdata[i];
+        if (ct_bench_is_named(name, one->name))
+            return one->group;
+    }
+    return NULL;
+}
+
 /* Each name must choose a case of the group. */
 static gboolean
 check_names(const CtBenchHow *how, const GPtrArray *cases, GError **error)
@@ -432,8 +444,10 @@ check_names(const CtBenchHow *how, const GPtrArray *cases, GError **error)
             any |= is_chosen(&alone, cases->pdata[k]);
         if (any)
             continue;
-        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "no case of '%s' has '%s' in its name",
-                    how->group, how->names[i]);
+        const char *group = find_group(cases, one);
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "no case of '%s' has '%s' in its name%s%s%s", how->group, how->names[i],
+                    group ? ", but one of '" : "", group ? group : "", group ? "' has" : "");
         return FALSE;
     }
     return TRUE;

@@ -372,7 +372,19 @@ class Refused(Folder):
 
     def test_names(self):
         self.refuse(["gains", "nonsense"], 1, "^no case of 'all' has 'nonsense' in its name")
-        self.refuse(["pipelines", "gains"], 1, "^no case of 'pipelines' has 'gains' in its name")
+        self.refuse(["pipelines", "gains"], 1, "^no case of 'pipelines' has 'gains' in its name, but one of 'stages' has\n$")
+        self.refuse(["zzz"], 1, "^no case of 'all' has 'zzz' in its name\n$")
+
+    def test_other_cases(self):
+        """A file whose cases are none of those to measure is told before anything is measured."""
+        path = self.write("other.json", figures([case("correlators", "correlator a", 1e9, group="published")]))
+        for words, message in (
+                (["correlat"], "'all' with 'correlat' in its name"),
+                (["pipelines"], "'pipelines'"),
+                (["published", "filter", "bank"], "'published' with 'filter' or 'bank' in its name")):
+            with self.subTest(words):
+                self.refuse(["--compare", path, *words], 1,
+                            f"^{re.escape(path)}: has no case of {message}; both machines want the same group and names\n$")
 
     def test_files(self):
         good = figures([case("filters", "a", 1e9)])
