@@ -200,6 +200,28 @@ append_difference(GString *text, const Kind *kind)
         g_string_append(text, "; so caches, matrix instructions or overheads differ");
 }
 
+/* "2.00", "286": as many digits as say something. */
+static void
+append_times(GString *text, gdouble times)
+{
+    g_string_append_printf(text, "%.*f", times < 10 ? 2 : times < 100 ? 1 : 0, times);
+}
+
+/* ", and this machine has 2.00 times the rate of copies". If both are as fast, the one that has
+ * more is named. */
+static void
+append_ceiling(GString *text, gdouble ratio, const char *unit, gint sign)
+{
+    const gint more = sign != 0 ? sign : sign_of(ratio);
+    if (more == 0) {
+        g_string_append_printf(text, ", and both have the same rate of %s", unit);
+        return;
+    }
+    g_string_append_printf(text, ", and %s has ", who(more));
+    append_times(text, oriented(ratio, more));
+    g_string_append_printf(text, " times the rate of %s", unit);
+}
+
 /* The ceiling to which most cases are nearest. */
 static Bind
 find_common(const Kind *kind)
@@ -215,18 +237,18 @@ static void
 append_reason(GString *text, const Kind *kind, gint sign)
 {
     const Bind b = find_common(kind);
-    const gdouble ceiling = oriented(median(kind->ceilings[b]), sign);
+    const gdouble ratio = median(kind->ceilings[b]);
     const gdouble share = fmax(median(kind->here[b]), median(kind->there[b]));
-    const char *how = share < near_share    ? "No ceiling is near, the nearest is "
-                      : share < least_share ? "The nearest ceiling is "
-                                            : "They are bound by ";
-    if (!isfinite(ceiling))
+    const char *how = share < near_share      ? "No ceiling is near, the nearest is "
+                      : share < least_share   ? "The nearest ceiling is "
+                      : kind->rates->len == 1 ? "It is bound by "
+                                              : "They are bound by ";
+    if (!isfinite(ratio))
         return;
     g_string_append_printf(text, " %s%s: ", how, binds[b].name);
     append_shares(text, kind, b);
-    g_string_append_printf(text, ", and %s has %.2f times the rate of %s", who(sign), ceiling,
-                           binds[b].unit);
-    if (sign != 0 && sign_of(ceiling) <= 0)
+    append_ceiling(text, ratio, binds[b].unit, sign);
+    if (sign != 0 && sign_of(oriented(ratio, sign)) <= 0)
         append_difference(text, kind);
     g_string_append(text, ".");
 }
@@ -240,8 +262,11 @@ append_verdict(GString *text, const Kind *kind)
                            kind->rates->len, kind->rates->len == 1 ? "" : "s");
     if (sign == 0)
         g_string_append(text, "both are as fast, within 3%.");
-    else
-        g_string_append_printf(text, "%s is %.2f times as fast.", who(sign), oriented(rate, sign));
+    else {
+        g_string_append_printf(text, "%s is ", who(sign));
+        append_times(text, oriented(rate, sign));
+        g_string_append(text, " times as fast.");
+    }
     if (kind->name)
         append_reason(text, kind, sign);
 }
@@ -252,8 +277,12 @@ static void
 append_all(GString *text, const Kind *all)
 {
     append_verdict(text, all);
-    g_string_append_printf(text, " This machine is faster in %u, the other one in %u.",
+    const guint n_alike = all->rates->len - all->n_faster - all->n_slower;
+    g_string_append_printf(text, " This machine is faster in %u, the other one in %u",
                            all->n_faster, all->n_slower);
+    if (n_alike > 0)
+        g_string_append_printf(text, "; in %u both are as fast", n_alike);
+    g_string_append_c(text, '.');
     const char *between = " The nearest ceiling is ";
     for (Bind b = 0; b < N_BINDS; b++) {
         if (all->n_bound[b] == 0)
@@ -268,8 +297,11 @@ void
 ct_bench_append_comparison(GString *text, const CtBench *bench, const CtBench *other)
 {
     g_autoptr(GArray) kinds = compare(bench, other);
+    if (kinds->len == 1 && bench->rows->len == 0)
+        return;
     if (kinds->len == 1) {
-        g_string_append(text, "\nThe machines have no case in common.\n");
+        g_string_append(text, "\nThe machines have no case in common: both want the same group and "
+                              "names.\n");
         return;
     }
     g_string_append(text, "\nWhich machine is faster, and what binds it: medians over cases, each "

@@ -245,9 +245,9 @@ class Compared(Folder):
             "filters, 1 case: the other machine is 2.00 times as fast. The nearest ceiling is memory: 40% of copies "
             "here, 40% there, and the other machine has 3.00 times the rate of copies.",
             "transforms, 1 case: both are as fast, within 3%. No ceiling is near, the nearest is memory: 5% of copies "
-            "here, 5% there, and this machine has 1.00 times the rate of copies.",
+            "here, 5% there, and both have the same rate of copies.",
             "All together, 5 cases: this machine is 2.00 times as fast. This machine is faster in 3, the other one in "
-            "1. The nearest ceiling is arithmetic in 3, memory in 2."])
+            "1; in 1 both are as fast. The nearest ceiling is arithmetic in 3, memory in 2."])
 
     def test_places(self):
         """Each machine counts at its fastest place; rows are compared place by place."""
@@ -255,7 +255,7 @@ class Compared(Folder):
         text = self.compare(these, figures([case("filters", "a", 2e9)]))
         self.assertRegex(text, r"(?m)^a +host +1\.00 G +2\.00 G +0\.50 ")
         self.assertRegex(text, r"(?m)^a +cuda:0 +100 G +400 G ")
-        self.assertIn("filters, 1 case: this machine is 50.00 times as fast.", text)
+        self.assertIn("filters, 1 case: this machine is 50.0 times as fast.", text)
 
     def test_reasons(self):
         """What binds, and who has more of it; of cases that no ceiling explains, other variants."""
@@ -264,16 +264,19 @@ class Compared(Folder):
                         share_of_copies=0.1, **others)
         for these, those, words in (
                 (made(4e11, 0.8), made(1e11, 0.8) | {"samples_per_second": 2.5e8},
-                 "this machine is 4.00 times as fast. They are bound by arithmetic: 80% of multiply-adds here, 80% "
+                 "this machine is 4.00 times as fast. It is bound by arithmetic: 80% of multiply-adds here, 80% "
                  "there, and this machine has 4.00 times the rate of multiply-adds."),
                 (made(1e11, 3, variants="cpu-amx"), made(1e11, 1) | {"samples_per_second": 3.3e8},
-                 "this machine is 3.03 times as fast. They are bound by arithmetic: 300% of multiply-adds here, 100% "
+                 "this machine is 3.03 times as fast. It is bound by arithmetic: 300% of multiply-adds here, 100% "
                  "there, and this machine has 1.00 times the rate of multiply-adds; it runs other variants (a, 64 "
                  "stations: cpu-amx here, cpu there)."),
                 (made(1e11, 0.01, share_of_transfers=0.9, transferred_bytes_per_second=1e10),
                  made(1e11, 0.02, share_of_transfers=0.9, transferred_bytes_per_second=2e10) | {"samples_per_second": 2e9},
-                 "the other machine is 2.00 times as fast. They are bound by transfers: 90% of transfers here, 90% "
-                 "there, and the other machine has 2.00 times the rate of transfers.")):
+                 "the other machine is 2.00 times as fast. It is bound by transfers: 90% of transfers here, 90% "
+                 "there, and the other machine has 2.00 times the rate of transfers."),
+                (made(1e11, 0.8), made(3e13, 0.8) | {"samples_per_second": 1.01e9},
+                 "both are as fast, within 3%. It is bound by arithmetic: 80% of multiply-adds here, 80% there, and "
+                 "the other machine has 300 times the rate of multiply-adds.")):
             with self.subTest(words):
                 text = self.compare(figures([these]), figures([those]))
                 self.assertEqual(text.splitlines()[-1], "filters, 1 case: " + words)
@@ -318,7 +321,11 @@ class Compared(Folder):
                             figures([], [ceiling(1e10, 1), ceiling(2e10, 2)]))
         self.assertRegex(text, r"copies in memory +host +1 +30\.0 G +bytes +10\.0 G +3\.00\n")
         self.assertRegex(text, r"copies in memory +host +64 +80\.0 G +bytes +20\.0 G +4\.00\n")
-        self.assertTrue(text.endswith("The machines have no case in common.\n"))
+        self.assertNotIn("in common", text)
+
+    def test_no_case_in_common(self):
+        text = self.compare(figures([case("filters", "a", 1e9)]), figures([case("filters", "b", 1e9)]))
+        self.assertTrue(text.endswith("\nThe machines have no case in common: both want the same group and names.\n"))
 
     def test_picture(self):
         """Points lie below their roof where their shares say so."""
