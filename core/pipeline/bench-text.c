@@ -20,6 +20,12 @@ rate_text(gdouble rate)
 }
 
 static char *
+megahertz_text(gdouble rate)
+{
+    return isfinite(rate) ? g_strdup_printf("%.2f", 1e-6 * rate) : g_strdup("");
+}
+
+static char *
 share_text(gdouble share)
 {
     return isfinite(share) && share > 0 ? g_strdup_printf("%.1f%%", 100 * share) : g_strdup("");
@@ -110,14 +116,18 @@ find_row(const CtBench *other, const CtBenchRow *like)
 
 /* ---- tables ---- */
 
+/* `other`, unless NULL, is the machine beside it: versions that differ are told. */
 static void
-append_machine(GString *text, const char *title, const CtBench *bench)
+append_machine(GString *text, const char *title, const CtBench *bench, const CtBench *other)
 {
     g_string_append_printf(text, "%s: %s, %" G_GINT64_FORMAT " worker%s", title,
                            bench->machine ? bench->machine : "not known", bench->workers,
                            bench->workers == 1 ? "" : "s");
     for (guint i = 0; i < bench->devices->len; i++)
         g_string_append_printf(text, "; cuda:%u %s", i, (const char *)bench->devices->pdata[i]);
+    if (other && g_strcmp0(bench->version, other->version) != 0)
+        g_string_append_printf(text, "; Cornerturn %s",
+                               bench->version ? bench->version : "unknown");
     g_string_append_printf(text, "%s\n", bench->is_partial ? "; ended early" : "");
 }
 
@@ -128,6 +138,7 @@ typedef enum {
     TRANSFERS,
     ENERGY,
     STATIONS,
+    STATIONS_BESIDE,
     WHOLE,
     GAIN,
     PUBLISHED,
@@ -212,7 +223,8 @@ is_left_out(const CtBenchRow *row, const CtBenchRow *beside)
 static void
 add_case(GPtrArray *rows, const CtBenchRow *row, const CtBenchRow *found, gboolean *shows)
 {
-    static const CtBenchRow none = {.samples = NAN, .of_fma = NAN, .of_copy = NAN};
+    static const CtBenchRow none = {
+        .samples = NAN, .of_fma = NAN, .of_copy = NAN, .of_station = NAN};
     const CtBenchRow *beside = found ? found : &none;
     char *cells[] = {
         g_strdup(row->name),
@@ -228,7 +240,8 @@ add_case(GPtrArray *rows, const CtBenchRow *row, const CtBenchRow *found, gboole
         share_text(beside->of_copy),
         share_text(row->of_transfer),
         joules_text(row->joules),
-        isfinite(row->of_station) ? g_strdup_printf("%.2f", 1e-6 * row->of_station) : g_strdup(""),
+        megahertz_text(row->of_station),
+        megahertz_text(beside->of_station),
         stretch_text(row),
         seconds_text(row->run),
         seconds_text(row->planning),
@@ -240,7 +253,7 @@ add_case(GPtrArray *rows, const CtBenchRow *row, const CtBenchRow *found, gboole
     add_cells(rows, cells, G_N_ELEMENTS(cells));
     shows[TRANSFERS] |= row->of_transfer > 0;
     shows[ENERGY] |= isfinite(row->joules);
-    shows[STATIONS] |= isfinite(row->of_station);
+    shows[STATIONS] |= isfinite(row->of_station) || isfinite(beside->of_station);
     shows[WHOLE] |= row->whole > 0;
     shows[GAIN] |= row->beside != NULL;
     shows[PUBLISHED] |= row->published != NULL;
@@ -267,6 +280,7 @@ append_cases(GString *text, const CtBench *bench, const CtBench *other, const ch
         {{"of transfers", TRUE}, TRANSFERS},
         {{"nJ/operation", TRUE}, ENERGY},
         {{"MHz of a station", TRUE}, STATIONS},
+        {{"other", TRUE}, STATIONS_BESIDE},
         {{"measured", TRUE}, WHOLE},
         {{"one takes", TRUE}, WHOLE},
         {{"planning", TRUE}, WHOLE},
@@ -290,6 +304,7 @@ append_cases(GString *text, const CtBench *bench, const CtBench *other, const ch
             add_case(rows, row, beside, shows);
         }
     }
+    shows[STATIONS_BESIDE] = shows[STATIONS] && other;
     if (rows->len > 0 || n_left_out > 0)
         g_string_append_c(text, '\n');
     if (rows->len > 0)
@@ -315,9 +330,9 @@ char *
 ct_bench_to_text(const CtBench *bench, const CtBench *other)
 {
     GString *text = g_string_new(NULL);
-    append_machine(text, "machine", bench);
+    append_machine(text, other ? "this machine" : "machine", bench, other);
     if (other)
-        append_machine(text, "other", other);
+        append_machine(text, "other machine", other, bench);
     if (bench->energy)
         g_string_append_printf(text, "energy: not measured: %s\n", bench->energy);
     append_ceilings(text, bench, other);

@@ -323,13 +323,26 @@ class Compared(Folder):
         self.assertRegex(text, r"copies in memory +host +64 +80\.0 G +bytes +20\.0 G +4\.00\n")
         self.assertNotIn("in common", text)
 
+    def test_columns(self):
+        """The other machine's bandwidth of a station stands beside this one's, and versions that differ are told."""
+        def made(bandwidth, **others):
+            return figures([case("capacity", "a", 1e9, group="published", samples_per_second_of_station=bandwidth)], **others)
+        text = self.compare(made(3e6, version="1"), made(2.5e6, version="2"))
+        self.assertRegex(text, r"(?m)^published capacity .* MHz of a station +other +variants$")
+        self.assertRegex(text, r"(?m)^a +host .* 3\.00 +2\.50 +cpu$")
+        self.assertRegex(text, r"\Athis machine: .*; Cornerturn 1\nother machine: .*; Cornerturn 2\n")
+        text = self.compare(made(3e6), made(None))
+        self.assertRegex(text, r"(?m)^a +host .* 3\.00 +cpu$")
+        self.assertNotIn("Cornerturn", text)
+
     def test_no_case_in_common(self):
         text = self.compare(figures([case("filters", "a", 1e9)]), figures([case("filters", "b", 1e9)]))
         self.assertTrue(text.endswith("\nThe machines have no case in common: both want the same group and names.\n"))
 
     def test_picture(self):
         """Points lie below their roof where their shares say so."""
-        made = figures([case("filters", "a < b", 1e9)],
+        none = {key: None for key in CASE_KEYS[6:23]}
+        made = figures([case("filters", "a < b", 1e9), case("filters", "c", 1, place="cuda:0", **none, skipped="no device")],
                        [{"place": "host", "workers": 2, "name": "multiply-adds avx2", "rate": 1e11, "unit": ""},
                         {"place": "host", "workers": 2, "name": "copies in memory", "rate": 2e10, "unit": ""}])
         picture = self.folder / "picture.svg"
@@ -345,7 +358,10 @@ class Compared(Folder):
         power = (560 - 50) / 3
         self.assertAlmostEqual(float(point.get("cy")) - roof, power, delta=1)
         self.assertEqual(flat.get("y1"), flat.get("y2"))
-        self.assertTrue(any("a < b" in (text.text or "") for text in root.findall("{*}text")))
+        words = [text.text or "" for text in root.findall("{*}text")]
+        self.assertTrue(any("a < b" in text for text in words))
+        self.assertTrue(any(text.startswith("host: multiply-adds") for text in words))
+        self.assertFalse(any("cuda" in text for text in words), "a place without figures has no roof")
 
 
 @unittest.skipIf(IS_EMULATED, "no device matters")
