@@ -197,7 +197,8 @@ append_difference(GString *text, const Kind *kind)
                                rows[0]->name, rows[0]->variants ? rows[0]->variants : "none",
                                rows[1]->variants ? rows[1]->variants : "none");
     else
-        g_string_append(text, "; so caches, matrix instructions or overheads differ");
+        g_string_append(text, "; so caches, matrix instructions or overheads differ, or other "
+                              "programs ran beside one of them");
 }
 
 /* "2.00", "286": as many digits as say something. */
@@ -253,6 +254,25 @@ append_reason(GString *text, const Kind *kind, gint sign)
     g_string_append(text, ".");
 }
 
+/* " (single cases: 0.57 to 1.52)", if cases differ: how far the median can be trusted. */
+static void
+append_range(GString *text, const Kind *kind, gint sign)
+{
+    gdouble least = INFINITY, most = 0;
+    for (guint i = 0; i < kind->rates->len; i++) {
+        const gdouble rate = oriented(g_array_index(kind->rates, gdouble, i), sign);
+        least = fmin(least, rate);
+        most = fmax(most, rate);
+    }
+    if (most < alike * least)
+        return;
+    g_string_append(text, " (single cases: ");
+    append_times(text, least);
+    g_string_append(text, " to ");
+    append_times(text, most);
+    g_string_append_c(text, ')');
+}
+
 static void
 append_verdict(GString *text, const Kind *kind)
 {
@@ -260,13 +280,15 @@ append_verdict(GString *text, const Kind *kind)
     const gint sign = sign_of(rate);
     g_string_append_printf(text, "%s%s%u case%s: ", kind->name ? kind->name : "All together", ", ",
                            kind->rates->len, kind->rates->len == 1 ? "" : "s");
-    if (sign == 0)
-        g_string_append(text, "both are as fast, within 3%.");
-    else {
+    if (sign == 0) {
+        g_string_append(text, "both are as fast, within 3%");
+    } else {
         g_string_append_printf(text, "%s is ", who(sign));
         append_times(text, oriented(rate, sign));
-        g_string_append(text, " times as fast.");
+        g_string_append(text, " times as fast");
     }
+    append_range(text, kind, sign);
+    g_string_append_c(text, '.');
     if (kind->name)
         append_reason(text, kind, sign);
 }

@@ -240,14 +240,25 @@ class Compared(Folder):
         self.assertRegex(text, r"(?m)^a +host +8\.00 G +1\.00 G +8\.00 ")
         self.assertRegex(text, r"(?m)^d +host +1\.00 G +2\.00 G +0\.50 ")
         self.assertEqual(text.splitlines()[-4:], [
-            "correlators, 3 cases: this machine is 3.00 times as fast. They are bound by arithmetic: 80% of "
+            "correlators, 3 cases: this machine is 3.00 times as fast (single cases: 2.00 to 8.00). They are bound by arithmetic: 80% of "
             "multiply-adds here, 80% there, and this machine has 2.00 times the rate of multiply-adds.",
             "filters, 1 case: the other machine is 2.00 times as fast. The nearest ceiling is memory: 40% of copies "
             "here, 40% there, and the other machine has 3.00 times the rate of copies.",
             "transforms, 1 case: both are as fast, within 3%. No ceiling is near, the nearest is memory: 5% of copies "
             "here, 5% there, and both have the same rate of copies.",
-            "All together, 5 cases: this machine is 2.00 times as fast. This machine is faster in 3, the other one in "
+            "All together, 5 cases: this machine is 2.00 times as fast (single cases: 0.50 to 8.00). This machine is faster in 3, the other one in "
             "1; in 1 both are as fast. The nearest ceiling is arithmetic in 3, memory in 2."])
+
+    def test_range(self):
+        """The range of single cases is oriented like the verdict. Cases that are alike have none."""
+        def made(*rates):
+            return figures([case("filters", str(i), 1e9 * rate) for i, rate in enumerate(rates)])
+        for these, words in (
+                ((0.5, 0.4, 1), "the other machine is 2.00 times as fast (single cases: 1.00 to 2.50)."),
+                ((1, 0.5, 2), "both are as fast, within 3% (single cases: 0.50 to 2.00)."),
+                ((1, 0.99), "both are as fast, within 3%.")):
+            text = self.compare(made(*these), made(*[1] * len(these)))
+            self.assertIn(f"filters, {len(these)} cases: {words} ", text)
 
     def test_places(self):
         """Each machine counts at its fastest place; rows are compared place by place."""
