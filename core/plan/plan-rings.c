@@ -339,8 +339,8 @@ batch_of(const Sizes *sizes, guint n, guint port, gint64 wanted)
     if (sizes->firing_ticks[n] > 0)
         return writer->place == CT_HOST && writer->variant->work && wanted > 1 ? wanted : 0;
     /* A firing of few samples would spend its time on sums and static inputs; it waits for as many
-     * bytes of input as those have, at most for a full firing. A power of two: integrations, and the
-     * parts in which stages sum them, have such lengths. */
+     * bytes of input as those have, at most for a full firing. A power of two: integrations, and
+     * the parts in which stages sum them, have such lengths. */
     const gsize whole = ct_plan_bytes_of_sums(plan, node) + ct_plan_bytes_of_statics(plan, node);
     const gint64 least = samples_in(ct_plan_link(plan, node->inputs[port]), whole);
     gint64 batch = 1;

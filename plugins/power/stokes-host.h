@@ -66,6 +66,5 @@ stokes_vectors(const Stokes *self, const void *x, void *y, size_t n)
 {
     if (CT_X_TYPE != CT_CF32)
         return 0;
-    return self->is_circular ? stokes_vectors_of(true, x, y, n)
-                             : stokes_vectors_of(false, x, y, n);
+    return self->is_circular ? stokes_vectors_of(true, x, y, n) : stokes_vectors_of(false, x, y, n);
 }

@@ -103,12 +103,11 @@ test_batches(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         gint64 batch;
     } cases[] = {{1, 1}, {2, 1}, {4, 2}, {10, 8}, {12, 8}, {16, 8}, {18, 16}, {100000, 32768}};
     for (guint k = 0; k < G_N_ELEMENTS(cases); k++) {
-        g_autofree char *stages =
-            g_strdup_printf("  s: {stage: test.source, samples: -1}\n"
-                            "  w: {stage: test.weights, from: s, times: %u}\n"
-                            "  t: {stage: test.two, from: [s, w]}\n"
-                            "  o: {stage: test.sink, from: t}\n",
-                            cases[k].times);
+        g_autofree char *stages = g_strdup_printf("  s: {stage: test.source, samples: -1}\n"
+                                                  "  w: {stage: test.weights, from: s, times: %u}\n"
+                                                  "  t: {stage: test.two, from: [s, w]}\n"
+                                                  "  o: {stage: test.sink, from: t}\n",
+                                                  cases[k].times);
         plan(fixture, stages, &usual);
         /* Weights for all stations have half the bytes of a sample. */
         g_assert_cmpint(node_named(fixture, "t")->batch, ==, cases[k].batch);

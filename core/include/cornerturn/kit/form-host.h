@@ -244,8 +244,8 @@ ct_group_none(const void *settings, const void *x, void *y, size_t n)
         CT_Y_ELEMENT *ct_own_y[n_y_];                                                              \
         size_t ct_own_i = 0;                                                                       \
         if (ct_own_x_together && ct_own_y_together)                                                \
-            ct_own_i = first_(ct_own_run->settings, ct_own_run->x[0], ct_own_run->y[0],            \
-                              ct_own_run->n);                                                      \
+            ct_own_i =                                                                             \
+                first_(ct_own_run->settings, ct_own_run->x[0], ct_own_run->y[0], ct_own_run->n);   \
         for (;                                                                                     \
              CT_GROUP_PLANES && ct_own_y_together && ct_own_i + CT_GROUP_SAMPLES <= ct_own_run->n; \
              ct_own_i += CT_GROUP_SAMPLES) {                                                       \

@@ -87,7 +87,7 @@ typedef unsigned char ct_mark;
 #ifdef __cplusplus
 #include "cornerturn/kernel.h"
 
-#define CT_QUANTISE_MAP(name_, settings_) CT_COUNTED_MAP(name_, settings_)
+#define CT_QUANTISE_MAP(name_, settings_)                 CT_COUNTED_MAP(name_, settings_)
 #define CT_GROUP_BY(name_, settings_, n_x_, n_y_, first_) CT_GROUP(name_, settings_, n_x_, n_y_)
 
 #ifdef CT_EPILOGUE_FILE

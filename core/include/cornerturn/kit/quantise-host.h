@@ -24,8 +24,8 @@ ct_quantise_store(void *y, size_t at, const __m512i *levels, const int bits)
 {
     uint8_t *to = (uint8_t *)y + at * (size_t)bits / 8;
     if (bits == 8) {
-        const __m512i in_order =
-            _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+        const __m512i in_order = _mm512_broadcast_i32x4(
+            _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
         const __m512i lanes =
             _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         __m512i words[2];
@@ -66,19 +66,18 @@ ct_quantise_vectors(const float *x, void *y, size_t n, float scale, int most, co
             const __m512 within = _mm512_max_ps(_mm512_min_ps(sums[k], largest), least);
             const __m512i before = _mm512_castps_si512(sums[k]);
             levels[k] = _mm512_castps_si512(within);
-            clipped = n_parts == 2 ? _mm512_mask_add_epi64(
-                                         clipped, _mm512_cmpneq_epi64_mask(before, levels[k]),
-                                         clipped, one)
-                                   : _mm512_mask_add_epi32(
-                                         clipped, _mm512_cmpneq_epi32_mask(before, levels[k]),
-                                         clipped, one);
+            clipped = n_parts == 2
+                          ? _mm512_mask_add_epi64(
+                                clipped, _mm512_cmpneq_epi64_mask(before, levels[k]), clipped, one)
+                          : _mm512_mask_add_epi32(
+                                clipped, _mm512_cmpneq_epi32_mask(before, levels[k]), clipped, one);
         }
         const __mmask16 nan = _mm512_cmp_ps_mask(sums[0], sums[1], _CMP_UNORD_Q) |
                               _mm512_cmp_ps_mask(sums[2], sums[3], _CMP_UNORD_Q);
         if (__builtin_expect(nan, 0))
             for (int k = 0; k < 4; k++)
-                levels[k] = _mm512_maskz_mov_epi32(
-                    _mm512_cmp_ps_mask(sums[k], sums[k], _CMP_ORD_Q), levels[k]);
+                levels[k] = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(sums[k], sums[k], _CMP_ORD_Q),
+                                                   levels[k]);
         ct_quantise_store(y, i, levels, bits);
     }
     return (uint32_t)(n_parts == 2 ? _mm512_reduce_add_epi64(clipped)
