@@ -18,12 +18,18 @@
 /* More than a package uses. */
 static const gdouble most_watts = 2000;
 static const gint64 longest_wait = 60;
+/* The least range of a counter, in microjoules; others would have to be read all the time. */
+enum { LEAST_PERIOD = 1000000 };
+/* Counters move some time after the energy was used, but at most so many seconds. */
+static const gdouble most_delay = 1;
 
 /* A package of the processor. */
 typedef struct {
+    char *name;
     char *path;     /* of its counter, in microjoules */
     guint64 period; /* the counter is at most so high, and then begins at 0 again */
     guint64 last;   /* its last value */
+    gint64 looked;  /* when it had it, in microseconds */
     guint64 used;   /* microjoules since the beginning */
 } Package;
 
@@ -67,54 +73,119 @@ read_number(const char *path, guint64 *number, GError **error)
     return FALSE;
 }
 
-/* Adds what a package has used since the last look. */
+static gboolean
+read_counter(Package *package, guint64 *value, GError **error)
+{
+    if (!read_number(package->path, value, error))
+        return FALSE;
+    if (*value <= package->period)
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                "%s: wants at most %" G_GUINT64_FORMAT ", its range, but has %" G_GUINT64_FORMAT,
+                package->path, package->period, *value);
+    return FALSE;
+}
+
+/* Adds what a package has used since the last look. A counter that was set back looks as if it had
+ * begun again, after far more than a package uses. */
 static gboolean
 look(Package *package, GError **error)
 {
     guint64 now;
-    if (!read_number(package->path, &now, error))
+    if (!read_counter(package, &now, error))
         return FALSE;
-    package->used +=
+    const gint64 clock = g_get_monotonic_time();
+    const gdouble seconds = (gdouble)(clock - package->looked) * 1e-6 + most_delay;
+    const guint64 used =
         now >= package->last ? now - package->last : now + (package->period - package->last);
+    if ((gdouble)used * 1e-6 > most_watts * seconds) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                    "%s: jumps from %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                    ", more than a package uses",
+                    package->path, package->last, now);
+        return FALSE;
+    }
+    package->used += used;
     package->last = now;
+    package->looked = clock;
     return TRUE;
 }
 
 static void
 package_clear(gpointer item)
 {
-    g_free(((Package *)item)->path);
+    Package *package = item;
+    g_free(package->name);
+    g_free(package->path);
 }
 
-/* Adds a zone of powercap, if it is a package; its parts are zones, too. FALSE: it can't be read.
- */
+static gboolean
+has_package(const CtEnergyMeter *meter, const char *name)
+{
+    for (guint i = 0; i < meter->packages->len; i++)
+        if (g_str_equal(g_array_index(meter->packages, Package, i).name, name))
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+read_package(Package *package, const char *folder, GError **error)
+{
+    g_autofree char *period = g_build_filename(folder, "max_energy_range_uj", NULL);
+    package->path = g_build_filename(folder, "energy_uj", NULL);
+    if (!read_number(period, &package->period, error))
+        return FALSE;
+    package->looked = g_get_monotonic_time();
+    if (package->period >= LEAST_PERIOD)
+        return read_counter(package, &package->last, error);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: wants %d or more", period,
+                LEAST_PERIOD);
+    return FALSE;
+}
+
+/* Adds a zone of powercap, if it is a package; its parts are zones, too. A package may have two
+ * zones, one for each way to its counter. FALSE: it can't be read. */
 static gboolean
 add_zone(CtEnergyMeter *meter, const char *folder, GError **error)
 {
     g_autofree char *name = read_text(folder, "name", NULL);
-    if (!name || !g_str_has_prefix(name, "package"))
+    if (!name || !g_str_has_prefix(name, "package") || has_package(meter, name))
         return TRUE;
-    g_autofree char *period = g_build_filename(folder, "max_energy_range_uj", NULL);
-    Package package = {.path = g_build_filename(folder, "energy_uj", NULL)};
-    const gboolean good = read_number(period, &package.period, error) &&
-                          read_number(package.path, &package.last, error);
+    Package package = {.name = g_steal_pointer(&name)};
+    const gboolean good = read_package(&package, folder, error);
     if (good)
         g_array_append_val(meter->packages, package);
     else
-        g_free(package.path);
+        package_clear(&package);
     return good;
+}
+
+static gint
+compare_names(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The zones from the last name to the first: intel-rapl:0 is before intel-rapl-mmio:0. */
+static GPtrArray *
+find_zones(const char *folder)
+{
+    GPtrArray *zones = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+    const char *name;
+    while (entries && (name = g_dir_read_name(entries)))
+        g_ptr_array_add(zones, g_build_filename(folder, name, NULL));
+    g_ptr_array_sort(zones, compare_names);
+    return zones;
 }
 
 static gboolean
 find_packages(CtEnergyMeter *meter, const char *folder, GError **error)
 {
-    g_autoptr(GDir) zones = g_dir_open(folder, 0, NULL);
-    const char *name;
-    while (zones && (name = g_dir_read_name(zones))) {
-        g_autofree char *zone = g_build_filename(folder, name, NULL);
-        if (!add_zone(meter, zone, error))
+    g_autoptr(GPtrArray) zones = find_zones(folder);
+    for (guint i = zones->len; i-- > 0;)
+        if (!add_zone(meter, zones->pdata[i], error))
             return FALSE;
-    }
     if (meter->packages->len > 0)
         return TRUE;
     g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s has no counters of a processor",

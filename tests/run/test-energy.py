@@ -110,6 +110,31 @@ class Processor(EnergyTest):
         energy = self.run_with(pass_by)
         self.assertAlmostEqual(energy["processor"]["joules"], 70 + 170 + 40 + 199, delta=1e-6)
 
+    def test_two_ways(self):
+        """A package that has two zones, for two ways to its counter, is counted once."""
+        self.zone("intel-rapl-mmio:0", "package-0", 100)
+        self.zone("intel-rapl:0", "package-0", 100)
+        energy = self.run_with(lambda: self.count("intel-rapl-mmio:0", 2_000_100),
+                               lambda: self.count("intel-rapl:0", 2_000_100))
+        self.assertEqual(energy["processor"], {"missing": None, "packages": 1, "joules": 2})
+
+    def test_jumps(self):
+        """What no package uses in the time is no energy: a counter that was set back, or has left its range."""
+        path = self.tree / "intel-rapl:0" / "energy_uj"
+        self.zone("intel-rapl:0", "package-0", 5_000_000, period=2 * 10**14)
+        for energy, reason in ((4_999_999, "jumps from 5000000 to 4999999, more than a package uses"),
+                               (10**14, "jumps from 4999999 to 100000000000000, more than a package uses"),
+                               (3 * 10**14, "wants at most 200000000000000, its range, but has 300000000000000")):
+            with self.subTest(reason):
+                energy = self.run_with(lambda energy=energy: self.count("intel-rapl:0", energy))
+                self.assertEqual(energy["processor"], {"missing": f"{path}: {reason}"})
+
+    def test_range(self):
+        """Without its range, a counter that begins again cannot be followed."""
+        path = self.tree / "intel-rapl:0" / "max_energy_range_uj"
+        self.zone("intel-rapl:0", "package-0", 0, period=0)
+        self.assertEqual(self.run_with()["processor"], {"missing": f"{path}: wants 1000000 or more"})
+
     def test_no_counters(self):
         for make, reason in (
                 (lambda: None, f"{self.tree} has no counters of a processor"),
