@@ -98,19 +98,21 @@ begin(Bench *bench, const char *what)
 
 static const char per_operation[] = "operations/s", per_byte[] = "bytes/s";
 
-static void
-measure_host(Bench *bench, guint workers)
+static gboolean
+measure_host(Bench *bench, guint workers, GError **error)
 {
     const char *const copies[] = {"copies in L2", "copies in memory"};
-    GArray *rates[2] = {g_array_new(FALSE, FALSE, sizeof(gdouble)),
-                        g_array_new(FALSE, FALSE, sizeof(gdouble))};
+    g_autoptr(GArray) cached = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    g_autoptr(GArray) large = g_array_new(FALSE, FALSE, sizeof(gdouble));
+    GArray *const rates[] = {cached, large};
     for (CtIsa isa = 0; isa < CT_N_ISAS; isa++) {
         if (!ct_peak_is_known(isa))
             continue;
         g_autoptr(GArray) fma = g_array_new(FALSE, FALSE, sizeof(gdouble));
         for (guint i = 0; i < N_CEILINGS; i++) {
             CtCeilings ceilings;
-            ct_meter_measure(bench->meter, workers, isa, &ceilings);
+            if (!ct_meter_measure(bench->meter, workers, isa, &ceilings, error))
+                return FALSE;
             append(fma, ceilings.fma);
             append(rates[0], ceilings.l2);
             append(rates[1], ceilings.dram);
@@ -118,10 +120,9 @@ measure_host(Bench *bench, guint workers)
         g_autofree char *name = g_strdup_printf("multiply-adds %s", ct_isa_name(isa));
         add_ceiling(bench, CT_HOST, workers, name, per_operation, ct_tune_median(fma));
     }
-    for (guint i = 0; i < 2; i++) {
+    for (guint i = 0; i < G_N_ELEMENTS(rates); i++)
         add_ceiling(bench, CT_HOST, workers, copies[i], per_byte, ct_tune_median(rates[i]));
-        g_array_unref(rates[i]);
-    }
+    return TRUE;
 }
 
 static CtDeviceMeter *
@@ -164,7 +165,8 @@ measure_ceilings(Bench *bench, GError **error)
     for (guint all = 0; all < (bench->n_workers > 1 ? 2 : 1); all++) {
         if (!begin(bench, "ceilings of the host"))
             return TRUE;
-        measure_host(bench, all ? bench->n_workers : 1);
+        if (!measure_host(bench, all ? bench->n_workers : 1, error))
+            return FALSE;
     }
     for (guint d = 0; d < bench->n_devices; d++) {
         g_autofree char *what = g_strdup_printf("ceilings of cuda:%u", d);
@@ -190,7 +192,8 @@ measure_beside(Bench *bench, gint place, gboolean transfers, Beside *beside, GEr
     *beside = (Beside){.both = {NAN, NAN}};
     if (place == CT_HOST) {
         CtCeilings ceilings;
-        ct_meter_measure(bench->meter, bench->n_workers, ct_meter_isa(), &ceilings);
+        if (!ct_meter_measure(bench->meter, bench->n_workers, ct_meter_isa(), &ceilings, error))
+            return FALSE;
         beside->fma = ceilings.fma;
         beside->copy = ceilings.dram;
         return TRUE;

@@ -19,5 +19,7 @@ void ct_meter_free(CtMeter *meter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtMeter, ct_meter_free)
 /* The best instruction set of this processor. */
 CtIsa ct_meter_isa(void);
-/* Measures with the multiply-adds of `isa`, in a few milliseconds. */
-void ct_meter_measure(CtMeter *meter, guint n_threads, CtIsa isa, CtCeilings *ceilings);
+/* Measures with the multiply-adds of `isa`, in a few milliseconds. FALSE with an error if there is
+ * too little memory, or if the threads cannot be started. */
+gboolean ct_meter_measure(CtMeter *meter, guint n_threads, CtIsa isa, CtCeilings *ceilings,
+                          GError **error);

@@ -132,7 +132,11 @@ print_ceilings(CtMeter *meter, guint n_threads)
     g_autoptr(GArray) dram = g_array_new(FALSE, FALSE, sizeof(gdouble));
     for (guint i = 0; i < 9; i++) {
         CtCeilings ceilings;
-        ct_meter_measure(meter, n_threads, ct_meter_isa(), &ceilings);
+        g_autoptr(GError) error = NULL;
+        if (!ct_meter_measure(meter, n_threads, ct_meter_isa(), &ceilings, &error)) {
+            printf("ceilings, %u threads: not measured: %s\n", n_threads, error->message);
+            return;
+        }
         g_array_append_val(fma, ceilings.fma);
         g_array_append_val(l2, ceilings.l2);
         g_array_append_val(dram, ceilings.dram);

@@ -112,7 +112,7 @@ measure_cell(const Cells *cells, NodeTrial *cell)
     gdouble seconds;
     CtCeilings ceilings = {.fma = cells->device_peak};
     if (cells->host_meter)
-        ct_meter_measure(cells->host_meter, 1, ct_meter_isa(), &ceilings);
+        ct_meter_measure(cells->host_meter, 1, ct_meter_isa(), &ceilings, NULL);
     if (node_trial_measure(cell, cells->choices, &seconds) && ceilings.fma > 0)
         g_array_append_val(cell->beside, ceilings.fma);
 }

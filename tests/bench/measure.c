@@ -89,12 +89,13 @@ contenders_measure(GPtrArray *contenders, CtMeter *meter, guint n_slices)
             Rates rates = {0};
             if (contender->failure)
                 continue;
-            ct_meter_measure(meter, contender->n_threads, ct_meter_isa(), &before);
-            if (!contender->run(contender, &rates, &error)) {
+            const guint n_threads = contender->n_threads;
+            if (!ct_meter_measure(meter, n_threads, ct_meter_isa(), &before, &error) ||
+                !contender->run(contender, &rates, &error) ||
+                !ct_meter_measure(meter, n_threads, ct_meter_isa(), &after, &error)) {
                 contender->failure = g_strdup(error->message);
                 continue;
             }
-            ct_meter_measure(meter, contender->n_threads, ct_meter_isa(), &after);
             add(contender->slices, rates.samples);
             add(contender->fma_shares, 2 * rates.operations / (before.fma + after.fma));
             add(contender->dram_shares, 2 * rates.bytes / (before.dram + after.dram));

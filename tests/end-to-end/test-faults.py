@@ -3,6 +3,7 @@
 """Calls of the system that fail once: an interrupted read is repeated; if a thread can't be
 started, that is an error, and the threads that were started end."""
 import errno
+import json
 import os
 import resource
 import subprocess
@@ -138,6 +139,34 @@ class Faults(graphs.GraphTest):
                          fault=f"mmap:1:{errno.ENOMEM}", ADVERSARY_LEAST="1000000")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, "^what a worker copies wants .* of memory: ")
+
+    def test_threads_of_benchmarks(self):
+        """A case is left out if a worker is missing, or a thread of the ceilings beside it."""
+        arguments = "bench", "--quiet", "--seconds", "0.005", "--workers", "2", "stages", "gains"
+        more = {"CORNERTURN_POWERCAP": str(self.folder)}
+        least = 6
+        self.assertGreaterEqual(self.count("pthread_create", *arguments, **more), least)
+        for turn in range(1, least + 1):
+            with self.subTest(turn):
+                done = self.call(*arguments, "--json", fault=f"pthread_create:{turn}:{errno.EAGAIN}", **more)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                (row,) = json.loads(done.stdout)["cases"]
+                self.assertRegex(row["skipped"], "no thread can be started: ")
+
+    def test_memory_of_benchmarks(self):
+        most = 1 << 28
+        done = subprocess.run([graphs.COMMAND, "bench", "--quiet", "--workers", "2", "ceilings"], capture_output=True,
+                              text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "^ceilings of 1 worker want [0-9.]+ MiB of memory, but there is less\n$")
+
+    def test_memory_of_many_workers(self):
+        """They are refused before the machine is full."""
+        if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 256 << 30:
+            self.skipTest("there is enough memory")
+        done = self.call("bench", "--quiet", "--seconds", "0.001", "--workers", "4096", "ceilings")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "^ceilings of 4096 workers want [0-9.]+ GiB of memory, but half of the machine's is ")
 
 
 if __name__ == "__main__":
