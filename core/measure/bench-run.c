@@ -29,7 +29,9 @@ struct CtBenchRun {
     gdouble stream; /* seconds of it in a slice; 0: not known yet */
     gint64 whole;   /* samples in time of a sum or run; 0: there are none */
     gdouble longest_whole;
-    gdouble planning; /* seconds */
+    gdouble planning;                   /* seconds */
+    gboolean (*is_over)(gpointer data); /* NULL: never */
+    gpointer data;
 };
 
 /* Lets the planner choose the layouts of the inputs. */
@@ -129,6 +131,13 @@ ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers, gdouble lo
 }
 
 void
+ct_bench_run_ask(CtBenchRun *run, gboolean (*is_over)(gpointer data), gpointer data)
+{
+    run->is_over = is_over;
+    run->data = data;
+}
+
+void
 ct_bench_run_free(CtBenchRun *run)
 {
     if (!run)
@@ -167,6 +176,15 @@ run_part(CtBenchRun *run, gdouble most, Part *part, GError **error)
     return TRUE;
 }
 
+static gboolean
+check_over(const CtBenchRun *run, GError **error)
+{
+    if (!run->is_over || !run->is_over(run->data))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED, "ended early");
+    return FALSE;
+}
+
 /* Rounds the length of a slice to whole sums or runs, unless one takes too long at the speed of
  * `part`. */
 static void
@@ -186,7 +204,7 @@ find_length(CtBenchRun *run, gdouble seconds, GError **error)
     Part part = {0};
     gdouble spent = 0;
     for (guint i = 0; i < N_STEPS; i++) {
-        if (!run_part(run, longest_slice, &part, error))
+        if (!run_part(run, longest_slice, &part, error) || !check_over(run, error))
             return FALSE;
         const gboolean is_few = part.n_firings < LEAST_FIRINGS;
         const gboolean is_short = part.taken < seconds / about;
@@ -210,7 +228,8 @@ gboolean
 ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError **error)
 {
     Part all = {0};
-    if (run->stream <= 0 && !find_length(run, seconds, error))
+    const gboolean is_first = run->stream <= 0;
+    if (is_first && !find_length(run, seconds, error))
         return FALSE;
     /* Not every part has a firing of every node. */
     for (guint i = 0; i < N_STEPS && (i == 0 || all.n_firings == 0); i++) {
@@ -222,6 +241,8 @@ ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError
         all.processors += part.processors;
         all.n_firings += part.n_firings;
     }
+    if (is_first && !check_over(run, error))
+        return FALSE;
     if (all.through <= 0) {
         g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
                     "no block has gone through all stages in %.3g s", all.taken);

@@ -21,6 +21,8 @@ typedef struct {
  * whole sum or run is measured only if it takes at most `longest_whole` seconds. */
 CtBenchRun *ct_bench_run_new(const CtBenchCase *one, gint place, guint n_workers,
                              gdouble longest_whole, CtRegistry *registry, GError **error);
+/* Asks `is_over` during the first slice, which then ends with CT_ERROR_CANCELLED. */
+void ct_bench_run_ask(CtBenchRun *run, gboolean (*is_over)(gpointer data), gpointer data);
 void ct_bench_run_free(CtBenchRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtBenchRun, ct_bench_run_free)
 

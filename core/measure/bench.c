@@ -301,6 +301,8 @@ measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row
     gdouble values[N_SERIES];
     /* The first slice finds its length. */
     CtBenchRates first;
+    if (run)
+        ct_bench_run_ask(run, bench->how->is_over, bench->how->user_data);
     if (!run || !ct_bench_run_slice(run, bench->slice, &first, error))
         return FALSE;
     GArray *series[N_SERIES];
@@ -385,10 +387,16 @@ measure_case(Bench *bench, const CtBenchCase *one, gint place)
 {
     g_autoptr(GError) error = NULL;
     CtBenchRow *row = new_row(bench, one, place);
-    if (!measure_slices(bench, one, place, row, &error))
+    if (!measure_slices(bench, one, place, row, &error)) {
+        if (g_error_matches(error, CT_ERROR, CT_ERROR_CANCELLED)) {
+            bench->result->is_partial = TRUE;
+            ct_bench_row_free(row);
+            return;
+        }
         row->skipped = g_strdup(error->message);
-    else if (one->n_stations > 0)
+    } else if (one->n_stations > 0) {
         row->of_station = row->samples / one->n_stations / 2;
+    }
     const CtBenchRow *beside = one->beside ? find_beside(bench, row) : NULL;
     if (beside) {
         row->beside = g_strdup(beside->name);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A benchmark that is over while its first case warms up ends there, and has no figures of it. */
+#include <cornerturn/bench.h>
+#include <string.h>
+
+/* Over from the second question on: the first one comes before the case. */
+static gboolean
+is_over(gpointer data)
+{
+    guint *n_asked = data;
+    return (*n_asked)++ > 0;
+}
+
+static void
+test_warm_up(void)
+{
+    static const char *const names[] = {"gains", NULL};
+    g_autoptr(GError) error = NULL;
+    guint n_asked = 0;
+    const CtBenchHow how = {
+        .group = "stages",
+        .names = names,
+        .n_workers = 1,
+        .seconds = 0.005,
+        .is_over = is_over,
+        .user_data = &n_asked,
+    };
+    g_autoptr(CtBench) bench = ct_bench(&how, &error);
+    g_assert_no_error(error);
+    g_autofree char *json = ct_bench_describe(bench, NULL, "json", &error);
+    g_assert_no_error(error);
+    g_assert_nonnull(strstr(json, "\"state\" : \"interrupted\""));
+    g_assert_nonnull(strstr(json, "\"cases\" : []"));
+    /* It is asked again after the first part of the case, and then says so to itself. */
+    g_assert_cmpuint(n_asked, ==, 2);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/bench-over/warm-up", test_warm_up);
+    return g_test_run();
+}
