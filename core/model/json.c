@@ -168,3 +168,22 @@ ct_json_add_integers(CtJson *json, const char *key, const gint64 *values, gsize 
     g_string_append_c(list, ']');
     add_number(json, key, list->str);
 }
+
+guint
+ct_json_depth(const char *text, gsize length)
+{
+    gboolean is_text = FALSE;
+    guint depth = 0, most = 0;
+    for (gsize i = 0; i < length; i++) {
+        const char c = text[i];
+        if (is_text && c == '\\')
+            i++;
+        else if (c == '"')
+            is_text = !is_text;
+        else if (!is_text && (c == '{' || c == '['))
+            most = MAX(most, ++depth);
+        else if (!is_text && (c == '}' || c == ']') && depth > 0)
+            depth--;
+    }
+    return most;
+}

@@ -37,7 +37,8 @@ y_of(const Frame *frame, gdouble rate)
 static gboolean
 is_point(const CtBenchRow *row)
 {
-    return isfinite(row->operations) && row->operations > 0 && row->bytes > 0;
+    const gdouble intensity = row->operations / row->bytes;
+    return isfinite(row->operations) && row->operations > 0 && isfinite(intensity) && intensity > 0;
 }
 
 /* ---- ceilings ---- */

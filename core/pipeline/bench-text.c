@@ -62,7 +62,7 @@ count_text(gdouble count)
 static char *
 stretch_text(const CtBenchRow *row)
 {
-    if (!(row->whole > 0))
+    if (!(row->whole > 0) || !isfinite(row->stretch))
         return g_strdup("");
     g_autofree char *whole = count_text(row->whole), *stretch = count_text(row->stretch);
     return row->stretch < 0.99 * row->whole
@@ -76,7 +76,8 @@ gain_text(const CtBenchRow *row)
 {
     const char *comma = row->beside ? strrchr(row->beside, ',') : NULL;
     return isfinite(row->gain) && row->beside
-               ? g_strdup_printf("%.2f x %s", row->gain, comma ? comma + 2 : row->beside)
+               ? g_strdup_printf("%.2f x %s", row->gain,
+                                 comma && comma[1] ? comma + 2 : row->beside)
                : g_strdup("");
 }
 

@@ -12,6 +12,8 @@
 
 /* The form of the JSON. */
 enum { FORM = 1 };
+/* The figures have two; the parser calls itself for each. */
+enum { MOST_DEPTH = 64 };
 
 typedef enum { TEXT, REAL, INTEGER } Kind;
 
@@ -198,10 +200,20 @@ refuse(const Where *where, GError **error, const char *format, ...)
     return FALSE;
 }
 
+/* A finite number that is not negative: text in a file may be 1e999. */
+static gboolean
+is_amount(JsonNode *node, GType type)
+{
+    if (type != G_TYPE_DOUBLE && type != G_TYPE_INT64)
+        return FALSE;
+    const gdouble value = json_node_get_double(node);
+    return isfinite(value) && value >= 0;
+}
+
 static gboolean
 read_field(JsonObject *object, const Field *field, gpointer to, const Where *where, GError **error)
 {
-    static const char *const wanted[] = {"a text", "a number", "a whole number"};
+    static const char *const wanted[] = {"a text", "a number from 0", "a whole number from 0"};
     JsonNode *node = json_object_get_member(object, field->key);
     gpointer member = (guint8 *)to + field->offset;
     const GType type =
@@ -209,9 +221,9 @@ read_field(JsonObject *object, const Field *field, gpointer to, const Where *whe
     const gboolean is_null = node && JSON_NODE_HOLDS_NULL(node);
     if (field->kind == TEXT && (is_null || type == G_TYPE_STRING))
         *(char **)member = is_null ? NULL : json_node_dup_string(node);
-    else if (field->kind == REAL && (is_null || type == G_TYPE_DOUBLE || type == G_TYPE_INT64))
+    else if (field->kind == REAL && (is_null || is_amount(node, type)))
         *(gdouble *)member = is_null ? NAN : json_node_get_double(node);
-    else if (field->kind == INTEGER && type == G_TYPE_INT64)
+    else if (field->kind == INTEGER && type == G_TYPE_INT64 && json_node_get_int(node) >= 0)
         *(gint64 *)member = json_node_get_int(node);
     else
         return refuse(where, error, "'%s' wants %s%s", field->key, wanted[field->kind],
@@ -272,6 +284,19 @@ read_devices(JsonObject *object, GPtrArray *to, const Where *document, GError **
     return list != NULL;
 }
 
+static gboolean
+read_state(JsonObject *object, CtBench *bench, const Where *document, GError **error)
+{
+    static const char *const states[] = {"complete", "interrupted"};
+    g_autofree char *state = NULL;
+    const Field field = {"state", TEXT, 0};
+    if (!read_field(object, &field, &state, document, error))
+        return FALSE;
+    bench->is_partial = g_strcmp0(state, states[1]) == 0;
+    return bench->is_partial || g_strcmp0(state, states[0]) == 0 ||
+           refuse(document, error, "'state' wants %s or %s", states[0], states[1]);
+}
+
 /* Checks the values on which tables and comparisons rely. */
 static gboolean
 check(const CtBench *bench, const Where *document, GError **error)
@@ -297,6 +322,12 @@ ct_bench_parse(const char *text, gssize length, const char *name, GError **error
     const Where document = {.name = name};
     g_autoptr(JsonParser) parser = json_parser_new();
     g_autoptr(GError) cause = NULL;
+    const gsize n = length < 0 ? strlen(text) : (gsize)length;
+    if (ct_json_depth(text, n) > MOST_DEPTH) {
+        refuse(&document, error,
+               "wants at most %d objects and lists in one another, but is given more", MOST_DEPTH);
+        return NULL;
+    }
     if (!json_parser_load_from_data(parser, text, length, &cause)) {
         refuse(&document, error, "is not JSON: %s", cause->message);
         return NULL;
@@ -311,9 +342,8 @@ ct_bench_parse(const char *text, gssize length, const char *name, GError **error
         return NULL;
     }
     g_autoptr(CtBench) bench = ct_bench_new();
-    const char *state = json_object_get_string_member_with_default(object, "state", "complete");
-    bench->is_partial = g_strcmp0(state, "interrupted") == 0;
-    if (!read_fields(object, of_bench, G_N_ELEMENTS(of_bench), bench, &document, error) ||
+    if (!read_state(object, bench, &document, error) ||
+        !read_fields(object, of_bench, G_N_ELEMENTS(of_bench), bench, &document, error) ||
         !read_devices(object, bench->devices, &document, error) ||
         !read_objects(object, "ceilings", of_ceiling, G_N_ELEMENTS(of_ceiling),
                       sizeof(CtBenchCeiling), bench->ceilings, &document, error) ||

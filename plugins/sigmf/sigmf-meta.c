@@ -3,6 +3,7 @@
 #include "sigmf-meta.h"
 
 #include <cornerturn/error.h>
+#include <cornerturn/json.h>
 #include <cornerturn/text.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
@@ -247,39 +248,17 @@ read_captures(const char *path, JsonObject *root, SigmfMeta *meta, GError **erro
 
 /* ---- the file ---- */
 
-/* The parser calls itself for each object in another. */
-static gboolean
-check_depth(const char *path, const char *text, gsize n, GError **error)
-{
-    gboolean is_text = FALSE;
-    guint depth = 0;
-    for (gsize i = 0; i < n; i++) {
-        const char c = text[i];
-        if (is_text && c == '\\')
-            i++;
-        else if (c == '"')
-            is_text = !is_text;
-        else if (!is_text && (c == '{' || c == '['))
-            depth++;
-        else if (!is_text && (c == '}' || c == ']') && depth > 0)
-            depth--;
-        if (depth <= SIGMF_MOST_DEPTH)
-            continue;
-        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
-                    "%s: wants at most %d objects and lists in one another, but is given more",
-                    path, SIGMF_MOST_DEPTH);
-        return FALSE;
-    }
-    return TRUE;
-}
-
 gboolean
 sigmf_meta_parse(SigmfMeta *meta, const char *path, const char *text, gsize n, GError **error)
 {
     g_autoptr(JsonParser) parser = json_parser_new();
     g_autoptr(GError) cause = NULL;
-    if (!check_depth(path, text, n, error))
+    if (ct_json_depth(text, n) > SIGMF_MOST_DEPTH) {
+        g_set_error(error, CT_ERROR, CT_ERROR_DATA,
+                    "%s: wants at most %d objects and lists in one another, but is given more",
+                    path, SIGMF_MOST_DEPTH);
         return FALSE;
+    }
     if (n == 0 || !g_utf8_validate(text, (gssize)n, NULL) ||
         !json_parser_load_from_data(parser, text, (gssize)n, &cause)) {
         g_set_error(error, CT_ERROR, CT_ERROR_DATA, "%s: wants JSON: %s", path,

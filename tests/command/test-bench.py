@@ -374,6 +374,24 @@ class Compared(Folder):
         self.assertTrue(any(text.startswith("host: multiply-adds") for text in words))
         self.assertFalse(any("cuda" in text for text in words), "a place without figures has no roof")
 
+    def test_picture_of_extremes(self):
+        """Rates whose quotient is no number that a double has are no point of the picture."""
+        made = figures([case("filters", "a", 1, operations_per_second=1e300, bytes_per_second=1e-300),
+                        case("filters", "b", 1, operations_per_second=1e-300, bytes_per_second=1e300),
+                        case("filters", "c", 1, operations_per_second=1e300, bytes_per_second=1e300)])
+        picture = self.folder / "picture.svg"
+        done = run("--read", self.write("this.json", made), "--picture", str(picture))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(xml.etree.ElementTree.parse(picture).getroot().findall("{*}circle")), 1)
+
+    def test_names_without_a_way(self):
+        """A name that ends in a comma has nothing behind it; a stretch may be unknown."""
+        made = figures([case("filters", "b,", 1, group="published", beside="a,", gain=2, whole_samples=5)])
+        done = run("--read", self.write("this.json", made))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(" 2.00 x a, ", done.stdout)
+        self.assertNotIn("nan", done.stdout)
+
 
 @unittest.skipIf(IS_EMULATED, "no device matters")
 class Refused(Folder):
@@ -426,7 +444,14 @@ class Refused(Folder):
                 ("{", "is not JSON: "),
                 ("[]", "wants what `cornerturn bench --json` prints, with the form 1"),
                 ({"form": 2}, "wants what `cornerturn bench --json` prints, with the form 1"),
+                ("[" * 100000, "wants at most 64 objects and lists in one another, but is given more"),
                 (good | {"workers": "two"}, "'workers' wants a whole number"),
+                (good | {"workers": -1}, "'workers' wants a whole number from 0"),
+                (good | {"state": {}}, "'state' wants a text"),
+                (good | {"state": "over"}, "'state' wants complete or interrupted"),
+                (json.dumps(good).replace("100000000000.0", "1e999"),
+                 r"cases\[0\]: 'multiply_adds_per_second' wants a number from 0"),
+                (figures([case("filters", "a", 1, gain=-1)]), r"cases\[0\]: 'gain' wants a number from 0"),
                 (good | {"devices": None}, "'devices' wants a list"),
                 (good | {"devices": [1]}, r"devices\[0\]: wants a text"),
                 ({key: value for key, value in good.items() if key != "cases"}, "'cases' wants a list, but is not there"),

@@ -39,4 +39,8 @@ CT_EXPORT void ct_json_add_real(CtJson *json, const char *key, gdouble value);
 CT_EXPORT void ct_json_add_reals(CtJson *json, const char *key, const gdouble *values, gsize n);
 CT_EXPORT void ct_json_add_integers(CtJson *json, const char *key, const gint64 *values, gsize n);
 
+/* How many objects and lists of a text are in one another at most. The parser of json-glib calls
+ * itself for each of them, so a reader asks before it parses what others have written. */
+CT_EXPORT guint ct_json_depth(const char *text, gsize length);
+
 G_END_DECLS
