@@ -3,22 +3,18 @@
 #include "command.h"
 
 #include <cornerturn/bench.h>
-#include <errno.h>
-#include <glib/gstdio.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 static const gdouble default_seconds = 0.6, quick_seconds = 0.15;
+static const gint not_given = G_MININT;
 
 typedef struct {
     char *compare, *read, *log, *picture;
     gboolean json, quick, quiet;
-    gdouble seconds; /* not_given, if so */
-    gint workers;    /* G_MININT: not given */
+    gdouble seconds; /* or not_given */
+    gint workers;    /* or not_given */
 } Given;
-
-static const gdouble not_given = -G_MAXDOUBLE;
 
 static void
 given_clear(Given *given)
@@ -64,8 +60,8 @@ refuse(GError **error, const char *fault)
 static gboolean
 check(const Given *given, GError **error)
 {
-    const gboolean has_seconds = given->seconds > not_given || isnan(given->seconds);
-    const gboolean has_workers = given->workers != G_MININT;
+    const gboolean has_seconds = given->seconds != not_given;
+    const gboolean has_workers = given->workers != not_given;
     if (has_seconds && !(given->seconds > 0 && given->seconds <= 1e6))
         return refuse(error,
                       "--seconds wants a number of seconds, more than 0 and at most 1000000");
@@ -78,23 +74,9 @@ check(const Given *given, GError **error)
                              "or --log");
     if (given->json && given->compare)
         return refuse(error, "--compare wants tables: it is not possible with --json");
+    if (given->log && given->picture && g_str_equal(given->log, given->picture))
+        return refuse(error, "wants two files for --log and --picture, but is given one");
     return TRUE;
-}
-
-/* A file that can't be written is told before anything is measured. */
-static gboolean
-check_target(const char *path, GError **error)
-{
-    if (!path)
-        return TRUE;
-    g_autofree char *folder = g_path_get_dirname(path);
-    if (g_file_test(path, G_FILE_TEST_IS_DIR))
-        errno = EISDIR;
-    else if (g_access(folder, W_OK | X_OK) == 0)
-        return TRUE;
-    const int cause = errno;
-    g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: cannot be written: %s", path, g_strerror(cause));
-    return FALSE;
 }
 
 static CtBench *
@@ -170,9 +152,9 @@ measure(const Given *given, char **words, GError **error)
         .group = has_group ? words[0] : "all",
         .names = (const char *const *)words + has_group,
         .n_workers = given->workers > 0 ? (guint)given->workers : 0,
-        .seconds = given->quick         ? quick_seconds
-                   : given->seconds > 0 ? given->seconds
-                                        : default_seconds,
+        .seconds = given->quick                  ? quick_seconds
+                   : given->seconds != not_given ? given->seconds
+                                                 : default_seconds,
         .progress = show,
         .is_over = is_interrupted,
         .user_data = &shown,
@@ -184,18 +166,21 @@ measure(const Given *given, char **words, GError **error)
     return bench;
 }
 
-/* Writes figures to a file in a form. */
+/* Writes figures to a file in a form, if one is given. */
 static gboolean
-write_figures(const CtBench *bench, const char *format, const char *path, GError **error)
+write_figures(const CtBench *bench, const char *format, const char *option, const char *path,
+              GError **error)
 {
+    if (!path)
+        return TRUE;
     g_autofree char *text = ct_bench_describe(bench, NULL, format, error);
-    return text && g_file_set_contents(path, text, -1, error);
+    return text && ct_command_write_output(option, path, text, error);
 }
 
 static gboolean
 run(int argc, char **argv, GError **error)
 {
-    g_auto(Given) given = {.seconds = not_given, .workers = G_MININT};
+    g_auto(Given) given = {.seconds = not_given, .workers = not_given};
     const GOptionEntry entries[] = {
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &given.seconds,
          "Measure each case for about so many seconds (default: 0.6)", "SECONDS"},
@@ -218,10 +203,12 @@ run(int argc, char **argv, GError **error)
         {NULL},
     };
     if (!ct_command_parse(&ct_command_bench, entries, &argc, &argv, 0, G_MAXINT, error) ||
-        !check(&given, error) || !check_target(given.log, error) ||
-        !check_target(given.picture, error))
+        !check(&given, error))
         return FALSE;
     /* A fault of a file is told before anything is measured. */
+    if ((given.log && !ct_command_check_output("--log", given.log, error)) ||
+        (given.picture && !ct_command_check_output("--picture", given.picture, error)))
+        return FALSE;
     g_autoptr(CtBench) other = given.compare ? read_figures(given.compare, error) : NULL;
     if (given.compare && (!other || (!given.read && !check_cases(given.compare, argv + 1, error))))
         return FALSE;
@@ -232,9 +219,10 @@ run(int argc, char **argv, GError **error)
     g_autofree char *text = ct_bench_describe(bench, other, given.json ? "json" : "text", error);
     if (!text)
         return FALSE;
+    /* They are printed first: they stay known if a file cannot be written. */
     g_print("%s", text);
-    if ((given.log && !write_figures(bench, "json", given.log, error)) ||
-        (given.picture && !write_figures(bench, "svg", given.picture, error)))
+    if (!write_figures(bench, "json", "--log", given.log, error) ||
+        !write_figures(bench, "svg", "--picture", given.picture, error))
         return FALSE;
     if (ct_command_interrupt() == 0)
         return TRUE;

@@ -55,15 +55,7 @@ static gboolean export(const Given *given, GError **error)
         return FALSE;
     if (g_str_equal(file, "-"))
         return print(g_steal_pointer(&text));
-    /* The file is written under another name and renamed, which would replace a device. */
-    if (g_file_test(file, G_FILE_TEST_EXISTS) && !g_file_test(file, G_FILE_TEST_IS_REGULAR)) {
-        g_set_error(error, CT_ERROR, CT_ERROR_IO,
-                    "--export: %s: wants a regular file in its place, but is given a folder or "
-                    "device",
-                    file);
-        return FALSE;
-    }
-    return g_file_set_contents(file, text, -1, error);
+    return ct_command_write_output("--export", file, text, error);
 }
 
 static gboolean

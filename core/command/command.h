@@ -29,6 +29,13 @@ extern const CtCommand ct_command_verify;
 gboolean ct_command_parse(const CtCommand *command, const GOptionEntry *entries, int *argc,
                           char ***argv, int least, int most, GError **error);
 
+/* Whether the file at `path`, which `option` names, can be written: nothing is there or a regular
+ * file, and new files can be made beside it. Commands that run long ask before. */
+gboolean ct_command_check_output(const char *option, const char *path, GError **error);
+/* Replaces the file at once by `text`. */
+gboolean ct_command_write_output(const char *option, const char *path, const char *text,
+                                 GError **error);
+
 /* Makes a write to a reader that is gone, or past a file's size limit, an error of the write, and
  * SIGUSR1 a request for statistics. */
 void ct_command_catch_requests(void);

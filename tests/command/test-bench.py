@@ -411,16 +411,10 @@ class Refused(Folder):
                 (["--workers", "0"], "--workers wants a number from 1 to 4096"),
                 (["--workers", "-1"], "--workers wants a number from 1 to 4096"),
                 (["--json", "--compare", "x"], "--compare wants tables: it is not possible with --json"),
+                (["--log", "x", "--picture", "x"], "wants two files for --log and --picture, but is given one"),
                 (["--read", "x", "--quick"], "--read measures nothing")):
             with self.subTest(arguments):
                 self.refuse(arguments, 2, "cornerturn bench: .*" + message)
-
-    def test_targets(self):
-        """Files that can't be written are told before anything is measured."""
-        missing = str(self.folder / "none" / "made")
-        for option in "--log", "--picture":
-            self.refuse([option, missing, "gains"], 1, f"^{re.escape(missing)}: cannot be written: No such file or directory\n$")
-            self.refuse([option, str(self.folder), "gains"], 1, "^.*: cannot be written: Is a directory\n$")
 
     def test_names(self):
         self.refuse(["gains", "nonsense"], 1, "^no case of 'all' has 'nonsense' in its name")
@@ -466,6 +460,19 @@ class Refused(Folder):
                 self.refuse(["--read", path], 1, f"^{re.escape(path)}: {message}")
                 self.refuse(["--compare", path, "gains"], 1, f"^{re.escape(path)}: {message}")
         self.refuse(["--read", str(self.folder / "none.json")], 1, "none.json")
+
+    def test_files_to_write(self):
+        """A place that cannot have a file is told before anything is measured, and what is there stays."""
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for option in "--log", "--picture":
+            for path, fault in ((pipe, "wants a regular file in its place, but is given a folder or device"),
+                                (self.folder, "wants a regular file in its place, but is given a folder or device"),
+                                (self.folder / "none" / "x", "cannot be written: No such file or directory"),
+                                ("", "cannot be written: No such file or directory")):
+                with self.subTest(option=option, path=path):
+                    self.refuse([option, str(path), "gains"], 1, f"^{option}: {path}: {fault}$")
+        self.assertTrue(pipe.is_fifo())
 
 
 if __name__ == "__main__":
