@@ -98,6 +98,7 @@ begin(Bench *bench, const char *what)
 
 static const char per_operation[] = "operations/s", per_byte[] = "bytes/s";
 
+/* If it is over meanwhile, what is not measured in full is left out. */
 static gboolean
 measure_host(Bench *bench, guint workers, GError **error)
 {
@@ -111,6 +112,8 @@ measure_host(Bench *bench, guint workers, GError **error)
         g_autoptr(GArray) fma = g_array_new(FALSE, FALSE, sizeof(gdouble));
         for (guint i = 0; i < N_CEILINGS; i++) {
             CtCeilings ceilings;
+            if (is_over(bench))
+                return TRUE;
             if (!ct_meter_measure(bench->meter, workers, isa, &ceilings, error))
                 return FALSE;
             append(fma, ceilings.fma);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A benchmark that is over while its first case warms up ends there, and has no figures of it. */
+/* A benchmark that is over while it measures ceilings, or while its first case warms up, ends
+ * there, and has no figures of them. */
 #include <cornerturn/bench.h>
 #include <string.h>
 
@@ -35,10 +36,31 @@ test_warm_up(void)
     g_assert_cmpuint(n_asked, ==, 2);
 }
 
+static void
+test_ceilings(void)
+{
+    g_autoptr(GError) error = NULL;
+    guint n_asked = 0;
+    const CtBenchHow how = {
+        .group = "ceilings",
+        .n_workers = 1,
+        .seconds = 0.005,
+        .is_over = is_over,
+        .user_data = &n_asked,
+    };
+    g_autoptr(CtBench) bench = ct_bench(&how, &error);
+    g_assert_no_error(error);
+    g_autofree char *json = ct_bench_describe(bench, NULL, "json", &error);
+    g_assert_no_error(error);
+    g_assert_nonnull(strstr(json, "\"state\" : \"interrupted\""));
+    g_assert_nonnull(strstr(json, "\"ceilings\" : []"));
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/bench-over/warm-up", test_warm_up);
+    g_test_add_func("/bench-over/ceilings", test_ceilings);
     return g_test_run();
 }
