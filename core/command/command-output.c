@@ -4,12 +4,18 @@
 
 #include <cornerturn/error.h>
 #include <errno.h>
+#include <signal.h>
 #include <unistd.h>
 
 gboolean
 ct_command_check_output(const char *option, const char *path, GError **error)
 {
-    /* A file is written under another name and renamed, which would replace a device. */
+    /* A file is written under another name and renamed, which would replace a device or a link. */
+    if (g_file_test(path, G_FILE_TEST_IS_SYMLINK)) {
+        g_set_error(error, CT_ERROR, CT_ERROR_IO,
+                    "%s: %s: wants a regular file in its place, but is given a link", option, path);
+        return FALSE;
+    }
     if (g_file_test(path, G_FILE_TEST_EXISTS) && !g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
         g_set_error(error, CT_ERROR, CT_ERROR_IO,
                     "%s: %s: wants a regular file in its place, but is given a folder or device",
@@ -30,6 +36,8 @@ ct_command_write_output(const char *option, const char *path, const char *text, 
     g_autoptr(GError) cause = NULL;
     if (!ct_command_check_output(option, path, error))
         return FALSE;
+    /* A file beyond the limit of the process is an error. */
+    signal(SIGXFSZ, SIG_IGN);
     if (g_file_set_contents(path, text, -1, &cause))
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: %s: cannot be written: %s", option, path,

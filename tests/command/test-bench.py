@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -463,16 +464,30 @@ class Refused(Folder):
 
     def test_files_to_write(self):
         """A place that cannot have a file is told before anything is measured, and what is there stays."""
-        pipe = self.folder / "pipe"
+        pipe, link = self.folder / "pipe", self.folder / "link"
         os.mkfifo(pipe)
+        link.symlink_to(self.write("here", "here"))
         for option in "--log", "--picture":
             for path, fault in ((pipe, "wants a regular file in its place, but is given a folder or device"),
+                                (link, "wants a regular file in its place, but is given a link"),
                                 (self.folder, "wants a regular file in its place, but is given a folder or device"),
                                 (self.folder / "none" / "x", "cannot be written: No such file or directory"),
                                 ("", "cannot be written: No such file or directory")):
                 with self.subTest(option=option, path=path):
                     self.refuse([option, str(path), "gains"], 1, f"^{option}: {path}: {fault}$")
         self.assertTrue(pipe.is_fifo())
+        self.assertTrue(link.is_symlink())
+
+    def test_file_too_large(self):
+        """What cannot be written leaves nothing; the figures are printed all the same."""
+        log, good = self.folder / "log", figures([case("filters", "a", 1e9)])
+        done = subprocess.run([COMMAND, "bench", "--read", self.write("this.json", good), "--picture", str(log)],
+                              capture_output=True, text=True, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, f"^--picture: {log}: cannot be written: .*\n$")
+        self.assertIn("\na ", done.stdout)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["this.json"])
 
 
 if __name__ == "__main__":
