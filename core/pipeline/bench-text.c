@@ -249,7 +249,8 @@ add_case(GPtrArray *rows, const CtBenchRow *row, const CtBenchRow *found, gboole
         seconds_text(row->allocation),
         gain_text(row),
         published_text(row),
-        row->skipped ? g_strconcat("skipped: ", row->skipped, NULL) : g_strdup(row->variants),
+        row->skipped ? g_strconcat("skipped: ", row->skipped, NULL)
+                     : g_strdup(row->variants ? row->variants : ""),
     };
     add_cells(rows, cells, G_N_ELEMENTS(cells));
     shows[TRANSFERS] |= row->of_transfer > 0;

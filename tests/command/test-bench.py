@@ -385,9 +385,9 @@ class Compared(Folder):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(xml.etree.ElementTree.parse(picture).getroot().findall("{*}circle")), 1)
 
-    def test_names_without_a_way(self):
-        """A name that ends in a comma has nothing behind it; a stretch may be unknown."""
-        made = figures([case("filters", "b,", 1, group="published", beside="a,", gain=2, whole_samples=5)])
+    def test_unknown(self):
+        """Variants and a stretch may be unknown, and a name that ends in a comma has nothing behind it."""
+        made = figures([case("filters", "b,", 1, group="published", beside="a,", gain=2, whole_samples=5, variants=None)])
         done = run("--read", self.write("this.json", made))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn(" 2.00 x a, ", done.stdout)
