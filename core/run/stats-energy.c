@@ -11,7 +11,7 @@ count_operations(const CtPlan *plan, CtScheduler *scheduler, gint place)
         CtNodeStats counts;
         ct_scheduler_stats(scheduler, i, &counts);
         if (counts.node->place == place)
-            sum += counts.node->operations * (gdouble)counts.samples;
+            sum += counts.node->operations * ct_stats_samples(&counts);
     }
     return sum;
 }

@@ -5,6 +5,7 @@
 #include "plan/capacity.h"
 #include "stats-private.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The figures of a node, computed from its counts. */
@@ -15,13 +16,22 @@ typedef struct {
     gdouble seconds; /* of work, divided by the workers that share it */
 } Row;
 
+gdouble
+ct_stats_samples(const CtNodeStats *counts)
+{
+    const CtFootprint *footprint = &counts->node->footprint;
+    return footprint->kind == CT_FOOTPRINT_SUM && footprint->hop > 0
+               ? (gdouble)counts->consumed / (gdouble)footprint->hop
+               : (gdouble)counts->samples;
+}
+
 static void
 read_row(const CtPlan *plan, CtScheduler *scheduler, guint i, Row *row)
 {
     ct_scheduler_stats(scheduler, i, &row->counts);
     const CtPlanNode *node = row->counts.node;
-    row->bytes = node->bytes * (gdouble)row->counts.samples;
-    row->operations = node->operations * (gdouble)row->counts.samples;
+    row->bytes = rint(node->bytes * ct_stats_samples(&row->counts));
+    row->operations = node->operations * ct_stats_samples(&row->counts);
     row->seconds = row->counts.work_seconds /
                    (node->variant->waits || node->place != CT_HOST ? 1 : MAX(plan->n_workers, 1));
 }

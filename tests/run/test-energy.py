@@ -161,6 +161,23 @@ class Processor(EnergyTest):
         self.assertRegex(energy["processor"]["missing"], "energy_uj.*No such file")
 
 
+@unittest.skipIf(EMULATED, "once is enough")
+class Operations(graphs.GraphTest):
+    def test_sums(self):
+        """A last sum counts as far as it goes: 8 operations for each of the 36 pairs of 8 inputs."""
+        for samples in 10, 1000, 1100:
+            stages = {"in": {"stage": "generate", "type": "ci8", "sample_rate": "1 MHz", "n_stations": 4, "n_pols": 2,
+                             "samples": samples, **HOST},
+                      "sums": {"stage": "correlate", "from": "in", "integration": 1000, **HOST},
+                      "out": {"stage": "discard", "from": "sums", **HOST}}
+            done = subprocess.run([graphs.COMMAND, "run", self.write(stages), "--stats", "json"], cwd=self.folder,
+                                  capture_output=True, text=True, check=True)
+            said = json.loads(done.stdout)
+            nodes = {node["name"]: node["operations"] for node in said["nodes"]}
+            self.assertEqual(nodes["sums"], samples * 36 * 8)
+            self.assertEqual(said["energy"]["processor"].get("operations", sum(nodes.values())), sum(nodes.values()))
+
+
 class Device(EnergyTest):
     @unittest.skipUnless(EMULATED, "for the emulator")
     def test_made(self):
