@@ -8,7 +8,7 @@
 #define TRANSPOSE_MAX_AXES      40
 #define TRANSPOSE_MAX_A         4096         /* elements of a tile's side A, at most */
 #define TRANSPOSE_MAX_B         512          /* of side B */
-#define TRANSPOSE_TILE_BYTES    (128 * 1024) /* at most */
+#define TRANSPOSE_TILE_BYTES    (256 * 1024) /* at most */
 #define TRANSPOSE_LONG_RUN      512          /* bytes from which a run is copied by itself */
 #define TRANSPOSE_SCRATCH_BYTES (1024 * 1024)
 

@@ -4,6 +4,8 @@
 
 /* Side B takes no further axis of the output once it has this many contiguous bytes. */
 #define RUN_ENOUGH 512
+/* Contiguous bytes of whole lines that side B has at least. */
+#define RUN_LEAST 256
 /* Bytes of a tile below which its overhead matters. */
 #define LEAST_BYTES 16384
 #define LINE        64
@@ -125,6 +127,23 @@ leading_in(const TransposePlan *plan, size_t bytes)
     return axes;
 }
 
+/* The most elements of side B: as many as leave room for long runs of the input, where it has them,
+ * but not so few that the runs of the output become short, above all if these begin within lines.
+ */
+static size_t
+room_b(const TransposePlan *plan, const TransposeTuning *tuning)
+{
+    const unsigned i = find_in(plan, (ptrdiff_t)plan->element, 0);
+    const size_t length = i < plan->n_axes ? plan->axis[i].length : 1;
+    const size_t run = minimum(length * plan->element, maximum(tuning->run_in, 1));
+    bool lines = true;
+    for (unsigned j = 0; j < plan->n_axes; j++)
+        lines &= magnitude(plan->axis[j].out) < RUN_LEAST || plan->axis[j].out % LINE == 0;
+    const size_t bytes =
+        maximum(tuning->tile / run * plan->element, lines ? RUN_LEAST : RUN_ENOUGH);
+    return minimum(maximum(minimum(bytes, tuning->run_out) / plan->element, 1), TRANSPOSE_MAX_B);
+}
+
 /* Chooses side B: contiguous axes of the output, up to those that side A needs for whole vectors
  * or, past a line, for long runs. Returns the number of its elements. */
 static size_t
@@ -132,7 +151,7 @@ choose_side_b(TransposePlan *plan, const TransposeTuning *tuning)
 {
     const size_t element = plan->element;
     const size_t unit = maximum(LINE / element, 1);
-    const size_t room = minimum(maximum(tuning->run_out / element, 1), TRANSPOSE_MAX_B);
+    const size_t room = room_b(plan, tuning);
     const unsigned long long vector = leading_in(plan, 16), run = leading_in(plan, tuning->run_in);
     size_t length = 1;
     for (unsigned i = plan->n_axes; i-- > 0 && length * element < RUN_ENOUGH;) {
@@ -184,7 +203,8 @@ choose_sides(TransposePlan *plan, const TransposeTuning *tuning)
     const size_t element = plan->element;
     const size_t unit = maximum(LINE / element, 1);
     const size_t length = choose_side_b(plan, tuning);
-    const size_t most = minimum(maximum(tuning->tile / element / length, 1), TRANSPOSE_MAX_A);
+    const size_t whole = (length + unit - 1) / unit * unit; /* as in a pack */
+    const size_t most = minimum(maximum(tuning->tile / element / whole, 1), TRANSPOSE_MAX_A);
     const size_t least = minimum(maximum(LEAST_BYTES / element / length, 1), most);
     const size_t run = maximum(tuning->run_in / element, 1);
     const size_t enough = maximum(RUN_ENOUGH / element, 1);

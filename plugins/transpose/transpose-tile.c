@@ -1,52 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transposes and copies tiles in vector registers; compiled once per instruction set. */
-#include "transpose-tile.h"
-
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
-
-/* Within every 16 bytes: interleaves the elements of the low (high) halves of x and y. */
-#define PAIR8(b, n) (b), (n) + (b)
-#define PAIR4(b, n) (b), (n) + (b), (b) + 1, (n) + (b) + 1
-#define PAIR2(b, n) PAIR4(b, n), PAIR4((b) + 2, n)
-#define PAIR1(b, n) PAIR2(b, n), PAIR2((b) + 4, n)
-#if N_NARROW == 4
-#define EACH_NARROW(pair, k, half)                                                                 \
-    pair(half, 4 * k), pair(k + half, 4 * k), pair(2 * k + half, 4 * k), pair(3 * k + half, 4 * k)
-#elif N_NARROW == 2
-#define EACH_NARROW(pair, k, half) pair(half, 2 * k), pair(k + half, 2 * k)
-#else
-#define EACH_NARROW(pair, k, half) pair(half, k)
-#endif
-#define ONE_NARROW(pair, k, half) pair(half, k)
-
-#define DEFINE_ZIP(name, bytes, each)                                                              \
-    typedef uint16_t name##2 __attribute__((vector_size(bytes)));                                  \
-    typedef uint32_t name##4 __attribute__((vector_size(bytes)));                                  \
-    typedef uint64_t name##8 __attribute__((vector_size(bytes)));                                  \
-    INLINE name##1 name##_zip(name##1 x, name##1 y, size_t element, int half)                      \
-    {                                                                                              \
-        if (element == 8)                                                                          \
-            return half ? (name##1)__builtin_shufflevector((name##8)x, (name##8)y,                 \
-                                                           each(PAIR8, 2, 1))                      \
-                        : (name##1)__builtin_shufflevector((name##8)x, (name##8)y,                 \
-                                                           each(PAIR8, 2, 0));                     \
-        if (element == 4)                                                                          \
-            return half ? (name##1)__builtin_shufflevector((name##4)x, (name##4)y,                 \
-                                                           each(PAIR4, 4, 2))                      \
-                        : (name##1)__builtin_shufflevector((name##4)x, (name##4)y,                 \
-                                                           each(PAIR4, 4, 0));                     \
-        if (element == 2)                                                                          \
-            return half ? (name##1)__builtin_shufflevector((name##2)x, (name##2)y,                 \
-                                                           each(PAIR2, 8, 4))                      \
-                        : (name##1)__builtin_shufflevector((name##2)x, (name##2)y,                 \
-                                                           each(PAIR2, 8, 0));                     \
-        return half ? __builtin_shufflevector(x, y, each(PAIR1, 16, 8))                            \
-                    : __builtin_shufflevector(x, y, each(PAIR1, 16, 0));                           \
-    }
-DEFINE_ZIP(Wide, CT_VECTOR_BYTES, EACH_NARROW)
-DEFINE_ZIP(Narrow, 16, ONE_NARROW)
+#include "transpose-vectors.h"
 
 /* Loads a wide vector from N_NARROW addresses, 16 bytes each. */
 INLINE Wide1
@@ -66,20 +20,6 @@ load_wide(const uint8_t *const *row, size_t step, ptrdiff_t at)
     return load_narrow(row[0] + at);
 #endif
 }
-
-/* Moves element j of vector i of n to the position given by rotating the bits of (i, j) left by
- * log2(turns), in every 16 bytes separately. With n = turns = 16 / element these are square
- * transposes. */
-#define ROTATE_VECTORS(Vector, x, n, turns, element)                                               \
-    for (size_t turn = 1; turn < (turns); turn *= 2) {                                             \
-        Vector##1 y[16];                                                                           \
-        for (size_t i = 0; i < (n) / 2; i++) {                                                     \
-            y[2 * i] = Vector##_zip(x[i], x[i + (n) / 2], element, 0);                             \
-            y[2 * i + 1] = Vector##_zip(x[i], x[i + (n) / 2], element, 1);                         \
-        }                                                                                          \
-        for (size_t i = 0; i < (n); i++)                                                           \
-            x[i] = y[i];                                                                           \
-    }
 
 /* Transposes N_NARROW·k rows of the input by k columns to k whole vectors of output. */
 INLINE void

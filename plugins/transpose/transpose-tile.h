@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tiles of strided copies: kernels of one instruction set. */
 #pragma once
+#include "transpose-kernels.h"
+
 #include <cornerturn/isa.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,3 +63,28 @@ bool CT_ISA(transpose_unzip)(const Tile *tile, const uint8_t *in, uint8_t *out, 
 bool CT_ISA(transpose_zip)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
 /* Copies elements of any length one by one. */
 void CT_ISA(transpose_copy)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
+
+/* Of a pack, and of the stage behind two of them. */
+#define PACK_BYTES       (TRANSPOSE_TILE_BYTES * 3 / 2 - 16 * 1024)
+#define PACK_STAGE_BYTES (16 * (TRANSPOSE_MAX_B + 2 * LINE))
+
+/* A tile of long rows and columns is packed before it is turned: its input is copied in the order
+ * in which it is turned, each line once. So rows need not stay in the caches, where those at
+ * distances of a power of two share a few sets. While a tile is turned, the next one is packed. */
+typedef enum { PACK_TO_OUTPUT, PACK_TO_STAGE, PACK_TO_LINES } PackWay;
+typedef struct {
+    const uint8_t *in, *then; /* of the next tile and the one after it; NULL: there is none */
+    uint8_t *pack, *next;     /* of this tile, and of the next one */
+    uint8_t *stage;           /* PACK_STAGE_BYTES */
+    PackWay way; /* stores to the output; to the stage, from which it is streamed; streamed vectors
+                    of whole lines */
+} Packing;
+
+/* Whether tiles of this form can be packed, in PACK_BYTES. */
+bool CT_ISA(transpose_can_pack)(const Tile *tile, size_t element);
+/* Packs the tile packing->in. */
+void CT_ISA(transpose_pack)(const Tile *tile, const Packing *packing, uint8_t *pack,
+                            size_t element);
+/* Turns packing->pack, and packs the next tile. */
+void CT_ISA(transpose_turn_pack)(const Tile *tile, const Packing *packing, uint8_t *out,
+                                 size_t element);

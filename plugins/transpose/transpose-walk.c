@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a strided copy tile by tile; compiled once per instruction set. */
-#include "transpose-kernels.h"
-#include "transpose-tile.h"
+#include "transpose-vectors.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -35,21 +34,8 @@ typedef struct {
     _Alignas(LINE) uint8_t stage[STAGE_BYTES];
     Offsets offsets;
 } Scratch;
+_Static_assert(2 * PACK_BYTES + PACK_STAGE_BYTES <= STAGE_BYTES, "packs fit in the stage");
 _Static_assert(sizeof(Scratch) <= TRANSPOSE_SCRATCH_BYTES, "the scratch holds stage and offsets");
-
-INLINE void
-stream_vector(uint8_t *to, Wide1 v)
-{
-#if N_NARROW == 4
-    _mm512_stream_si512((__m512i *)to, (__m512i)v);
-#elif N_NARROW == 2
-    _mm256_stream_si256((__m256i *)to, (__m256i)v);
-#elif defined(__SSE2__)
-    _mm_stream_si128((__m128i *)to, (__m128i)v);
-#else
-    *(Wide1 *)to = v;
-#endif
-}
 
 /* Orders streaming stores before later ones. */
 static void
@@ -61,23 +47,6 @@ finish_stream(bool stream)
 #else
     (void)stream;
 #endif
-}
-
-/* Copies n bytes; whole lines of `to` bypass the caches. */
-static void
-stream_run(uint8_t *to, const uint8_t *from, size_t n)
-{
-    const size_t head = -(uintptr_t)to % LINE;
-    if (n < head + LINE) {
-        memcpy(to, from, n);
-        return;
-    }
-    memcpy(to, from, head);
-    size_t i = head;
-    for (; i + LINE <= n; i += LINE)
-        for (size_t v = 0; v < LINE; v += CT_VECTOR_BYTES)
-            stream_vector(to + i + v, *(const Wide1 *)(from + i + v));
-    memcpy(to + i, from + i, n - i);
 }
 
 /* Fills in the offsets of all elements of one side of a tile; returns their number. */
@@ -98,6 +67,15 @@ fill_offsets(const TransposePlan *plan, const unsigned *axes, unsigned n, ptrdif
         count *= tile;
     }
     return count;
+}
+
+static bool
+holds(const unsigned *axes, unsigned n, unsigned i)
+{
+    for (unsigned j = 0; j < n; j++)
+        if (axes[j] == i)
+            return true;
+    return false;
 }
 
 static size_t
@@ -222,21 +200,6 @@ input_end(const TransposePlan *plan, const uint8_t *in)
     return in + plan->element;
 }
 
-/* Prefetches the lines of the output that the tile fills only partly: waiting for one would delay
- * all later stores. */
-static void
-fetch_edges(const Offsets *offsets, const uint8_t *out)
-{
-    for (size_t i = 0; i < offsets->n_runs; i++) {
-        const Run run = offsets->runs[i];
-        const uint8_t *to = out + offsets->out_a[run.first], *end = to + run.bytes;
-        if ((uintptr_t)to % LINE)
-            __builtin_prefetch(to, 1);
-        if ((uintptr_t)end % LINE)
-            __builtin_prefetch(end, 1);
-    }
-}
-
 /* Moves one tile, through the stage if the output is to be streamed or must not be written past its
  * end. */
 static void
@@ -258,7 +221,8 @@ move_tile(const TransposePlan *plan, const Offsets *offsets, Tile *tile, const u
     }
     uint8_t *to = staged ? stage : out;
     if (staged && plan->stream)
-        fetch_edges(offsets, out);
+        for (size_t i = 0; i < offsets->n_runs; i++)
+            fetch_edges(out + offsets->out_a[offsets->runs[i].first], offsets->runs[i].bytes);
     const size_t columns = tile->n_a < tile->segment ? tile->n_a : tile->segment;
     const uint8_t *last = in + offsets->in_a[tile->n_a - 1] + offsets->in_b[tile->n_b - 1];
     Tile adjoining = *tile;
@@ -290,53 +254,118 @@ fill_all_offsets(const TransposePlan *plan, Offsets *offsets)
         (plan->n_b == 1 || plan->tile[first] * plan->element % CT_VECTOR_BYTES == 0);
 }
 
-/* Where the length of an axis is no multiple of the tile, the last tile overlaps the one before. */
+/* The place of a tile: indices of its first element, and its bytes. */
+typedef struct {
+    size_t at[TRANSPOSE_MAX_AXES];
+    const uint8_t *in;
+    uint8_t *out;
+} Place;
+
+/* Goes to the next tile, behind the last one to the first: FALSE. Where the length of an axis is no
+ * multiple of the tile, the last tile overlaps the one before. */
+static bool
+go_on(const TransposePlan *plan, Place *place)
+{
+    bool more = false;
+    for (unsigned j = plan->n_axes; j-- > 0 && !more;) {
+        const unsigned i = plan->order[j];
+        const TransposeAxis *axis = &plan->axis[i];
+        const size_t left = axis->length - plan->tile[i] - place->at[i];
+        more = left > 0;
+        const ptrdiff_t steps = !more                  ? -(ptrdiff_t)place->at[i]
+                                : left < plan->tile[i] ? (ptrdiff_t)left
+                                                       : (ptrdiff_t)plan->tile[i];
+        place->at[i] += (size_t)steps;
+        place->in += steps * axis->in;
+        place->out += steps * axis->out;
+    }
+    return more;
+}
+
+/* Whether a vector is a line, and all rows of all tiles begin and end at lines of the output. */
+static bool
+writes_lines(const TransposePlan *plan, const Tile *tile, const uint8_t *out)
+{
+    uintptr_t places = (uintptr_t)out | tile->n_b * plan->element;
+    for (unsigned i = 0; i < plan->n_axes; i++) {
+        const size_t length = plan->axis[i].length;
+        uintptr_t elements = 1; /* of the axis between tiles, or between rows */
+        if (holds(plan->b, plan->n_b, i))
+            elements = plan->tile[i] | (length - plan->tile[i]);
+        if (elements < length)
+            places |= elements * (uintptr_t)plan->axis[i].out;
+    }
+    return CT_VECTOR_BYTES == LINE && places % LINE == 0;
+}
+
+/* Moves all tiles by way of packs. */
+static void
+walk_packs(const TransposePlan *plan, const Tile *tile, Place here, uint8_t *scratch)
+{
+    Place then = here;
+    Packing packing = {
+        .in = here.in,
+        .pack = scratch,
+        .next = scratch + PACK_BYTES,
+        .stage = scratch + 2 * PACK_BYTES,
+        .way = !plan->stream                        ? PACK_TO_OUTPUT
+               : writes_lines(plan, tile, here.out) ? PACK_TO_LINES
+                                                    : PACK_TO_STAGE,
+    };
+    packing.then = go_on(plan, &then) ? then.in : NULL;
+    CT_ISA(transpose_pack)(tile, &packing, packing.pack, plan->element);
+    do {
+        packing.in = packing.then;
+        packing.then = packing.in && go_on(plan, &then) ? then.in : NULL;
+        CT_ISA(transpose_turn_pack)(tile, &packing, here.out, plan->element);
+        uint8_t *const turned = packing.pack;
+        packing.pack = packing.next;
+        packing.next = turned;
+    } while (go_on(plan, &here));
+}
+
+static void
+walk_tiles(const TransposePlan *plan, const Offsets *offsets, Tile *tile, Place here,
+           uint8_t *stage)
+{
+    const uint8_t *in_end = input_end(plan, here.in);
+    for (bool more = true; more;) {
+        const Place place = here;
+        more = go_on(plan, &here);
+        tile->next = here.in - place.in;
+        move_tile(plan, offsets, tile, place.in, place.out, in_end, stage);
+    }
+}
+
 void
 CT_ISA(transpose_walk)(const TransposePlan *plan, const void *input, void *output, void *scratch)
 {
-    const uint8_t *in = input;
-    uint8_t *out = output;
+    const Place here = {.in = input, .out = output};
     if (!plan->element)
         return;
     if (!plan->n_axes) {
         if (plan->stream)
-            stream_run(out, in, plan->element);
+            stream_run(output, input, plan->element);
         else
-            memcpy(out, in, plan->element);
+            memcpy(output, input, plan->element);
         finish_stream(plan->stream);
         return;
     }
     Offsets *offsets = &((Scratch *)scratch)->offsets;
     uint8_t *stage = ((Scratch *)scratch)->stage;
     fill_all_offsets(plan, offsets);
-    const uint8_t *in_end = input_end(plan, in);
-
-    size_t at[TRANSPOSE_MAX_AXES] = {0};
-    for (bool more = true; more;) {
-        Tile tile = {
-            .n_a = offsets->n_a,
-            .n_b = offsets->n_b,
-            .segment = plan->segment,
-            .in_a = offsets->in_a,
-            .in_b = offsets->in_b,
-        };
-        const uint8_t *tile_in = in;
-        uint8_t *tile_out = out;
-        more = false;
-        for (unsigned j = plan->n_axes; j-- > 0 && !more;) {
-            const unsigned i = plan->order[j];
-            const TransposeAxis *axis = &plan->axis[i];
-            const size_t left = axis->length - plan->tile[i] - at[i];
-            more = left > 0;
-            const ptrdiff_t steps = !more                  ? -(ptrdiff_t)at[i]
-                                    : left < plan->tile[i] ? (ptrdiff_t)left
-                                                           : (ptrdiff_t)plan->tile[i];
-            at[i] += (size_t)steps;
-            in += steps * axis->in;
-            out += steps * axis->out;
-        }
-        tile.next = in - tile_in;
-        move_tile(plan, offsets, &tile, tile_in, tile_out, in_end, stage);
-    }
+    Tile tile = {
+        .n_a = offsets->n_a,
+        .n_b = offsets->n_b,
+        .segment = plan->segment,
+        .in_a = offsets->in_a,
+        .in_b = offsets->in_b,
+        .out_a = offsets->out_a,
+        .out_b = offsets->out_b,
+    };
+    if (plan->segment && CT_ISA(transpose_can_pack)(&tile, plan->element))
+        walk_packs(plan, &tile, here, stage);
+    else
+        walk_tiles(plan, offsets, &tile, here, stage);
     finish_stream(plan->stream);
 }

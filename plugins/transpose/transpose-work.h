@@ -15,11 +15,11 @@ enum { TRANSPOSE_RUN_IN, TRANSPOSE_RUN_OUT, TRANSPOSE_TILE, TRANSPOSE_STREAM };
     }
 #define TRANSPOSE_TUNABLES                                                                         \
     {                                                                                              \
-        [TRANSPOSE_RUN_IN] = {"run_in", CT_VALUES(128, 256, 512, 1024, 2048), 512,                 \
+        [TRANSPOSE_RUN_IN] = {"run_in", CT_VALUES(256, 512, 1024, 2048, 4096), 2048,               \
                               "contiguous bytes that a tile reads"},                               \
-        [TRANSPOSE_RUN_OUT] = {"run_out", CT_VALUES(512, 1024, 2048, 4096), 2048,                  \
+        [TRANSPOSE_RUN_OUT] = {"run_out", CT_VALUES(512, 1024, 2048, 4096), 1024,                  \
                                "contiguous bytes that it writes"},                                 \
-        [TRANSPOSE_TILE] = {"tile", CT_VALUES(16, 32, 64, 128), 128, "the most KiB of a tile"},    \
+        [TRANSPOSE_TILE] = {"tile", CT_VALUES(32, 64, 128, 256), 256, "the most KiB of a tile"},   \
         [TRANSPOSE_STREAM] = TRANSPOSE_STREAM_TUNABLE, {NULL},                                     \
     }
 
