@@ -112,9 +112,9 @@ pack_columns(Packer *self, const size_t element)
     for (size_t j = 0; j < N_NARROW; j++) {
         x[j] = *(const Wide1 *)(self->row[j] + at);
         if (self->at == 0)
-            __builtin_prefetch(self->fetched[j], 0, 2);
+            fetch(self->fetched[j]);
         if (self->at % LINE == 0)
-            __builtin_prefetch(self->fetched[j] + smaller(self->at + LINE, bytes) - 1, 0, 2);
+            fetch(self->fetched[j] + smaller(self->at + LINE, bytes) - 1);
     }
     turn_squares(x);
     for (size_t j = 0; j < N_NARROW; j++, self->to += self->form->pitch)

@@ -65,7 +65,7 @@ turn_rows(const Tile *tile, const uint8_t *in, uint8_t *out, size_t b, size_t ba
     for (size_t i = 0; i < rows; i++)
         row[i] = in + tile->in_b[b + i < tile->n_b ? b + i : tile->n_b - 1];
     for (size_t i = 0; every && i < rows; i += every)
-        __builtin_prefetch(row[i] + tile->in_a[base] + ahead);
+        fetch(row[i] + tile->in_a[base] + ahead);
 
     const size_t share = rows < 4 ? 1 : rows / 4;
     const size_t rest = tile->n_a - base;
@@ -77,7 +77,7 @@ turn_rows(const Tile *tile, const uint8_t *in, uint8_t *out, size_t b, size_t ba
         if (!every) {
             const size_t first = (size_t)at / 16 % 4 * share;
             for (size_t i = first; i < first + share && i < rows; i++)
-                __builtin_prefetch(row[i] + at + ahead);
+                fetch(row[i] + at + ahead);
         }
         const ptrdiff_t *out_a = tile->out_a + base + a;
         if (wide)
@@ -137,7 +137,7 @@ unzip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t eleme
             for (size_t i = 0; i < N_NARROW * n; i++)
                 row[i] = from + 16 * i;
             for (size_t i = 0; i < N_NARROW * n; i += 4)
-                __builtin_prefetch(row[i] + tile->next);
+                fetch(row[i] + tile->next);
             Wide1 x[16];
             for (size_t i = 0; i < n; i++)
                 x[i] = load_wide(row + i, n, 0);
@@ -165,7 +165,7 @@ zip_tile(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element
                 const uint8_t *at = from + tile->in_b[i] + a * element;
                 x[i] = load_narrow(at);
                 if (a * element % LINE == 0)
-                    __builtin_prefetch(at + tile->next);
+                    fetch(at + tile->next);
             }
             ROTATE_VECTORS(Narrow, x, n, n, element)
             for (size_t i = 0; i < n; i++)
@@ -179,9 +179,12 @@ INLINE void
 copy_elements(const Tile *tile, const uint8_t *in, uint8_t *out, const size_t element)
 {
     for (size_t b = 0; b < tile->n_b; b++)
-        for (size_t a = 0; a < tile->n_a; a++)
-            copy_run(out + tile->out_a[a] + tile->out_b[b], in + tile->in_a[a] + tile->in_b[b],
-                     element);
+        for (size_t a = 0; a < tile->n_a; a++) {
+            const uint8_t *from = in + tile->in_a[a] + tile->in_b[b];
+            for (size_t i = 0; element > 16 && i < element; i += LINE)
+                fetch(from + tile->next + i);
+            copy_run(out + tile->out_a[a] + tile->out_b[b], from, element);
+        }
 }
 
 #define CASE_ELEMENT(n, function)                                                                  \
