@@ -155,31 +155,52 @@ turn_chunk(const Tile *tile, const PackForm *form, const uint8_t *pack, uint8_t 
     }
 }
 
-/* Turns a chunk into the stage, in which rows adjoin as in the output, and streams it from there;
- * the output has the first rows already. */
+/* Rows of the output that are contiguous, in the stage until there are many of them. */
+typedef struct {
+    uint8_t *stage, *to;
+    size_t bytes;
+} Run;
+
+INLINE void
+flush_run(Run *run)
+{
+    if (run->bytes)
+        stream_run(run->to, run->stage, run->bytes);
+    run->to += run->bytes;
+    run->bytes = 0;
+}
+
+/* Turns a chunk by way of the stage; the output has the first rows already. */
 INLINE void
 stage_chunk(const Tile *tile, const PackForm *form, const uint8_t *pack, uint8_t *out,
-            const ptrdiff_t *out_a, size_t first, uint8_t *stage, Packer *packer,
-            const size_t element)
+            const ptrdiff_t *out_a, size_t first, Run *run, Packer *packer, const size_t element)
 {
     const size_t k = 16 / element, row = tile->n_b * element;
-    ptrdiff_t rows[16];
-    size_t bytes[16], begin = 0;
-    for (size_t i = 0; i < k; i++) {
-        const bool adjoins = i > first && out_a[i] - out_a[i - 1] == (ptrdiff_t)row;
-        begin = adjoins ? begin : i;
-        bytes[i] = 0;
-        bytes[begin] += row;
-        rows[i] =
-            i == 0 ? 0 : rows[i - 1] + (ptrdiff_t)(adjoins ? row : ((row / LINE + 1) | 1) * LINE);
+    const size_t aside = (row / LINE + 1) * LINE;
+    bool adjoin = true;
+    for (size_t i = first + 1; i < k; i++)
+        adjoin &= out_a[i] - out_a[i - 1] == (ptrdiff_t)row;
+    if (!adjoin || out + out_a[first] != run->to + run->bytes) {
+        flush_run(run);
+        run->to = out + out_a[first];
     }
-    for (size_t i = first; i < k; i++)
-        if (bytes[i])
-            fetch_edges(out + out_a[i], bytes[i]);
-    turn_chunk(tile, form, pack, stage, rows, false, packer, element);
-    for (size_t i = first; i < k; i++)
-        if (bytes[i])
-            stream_run(out + out_a[i], stage + rows[i], bytes[i]);
+    ptrdiff_t rows[16];
+    for (size_t i = 0; i < k; i++)
+        rows[i] = i < first ? PACK_RUN_BYTES + (ptrdiff_t)(k * aside)
+                            : (ptrdiff_t)(run->bytes + (i - first) * (adjoin ? row : aside));
+    for (size_t i = first; i < k && !adjoin; i++)
+        fetch_edges(out + out_a[i], row);
+    if (adjoin && !run->bytes)
+        fetch_edges(run->to, (k - first) * row);
+    turn_chunk(tile, form, pack, run->stage, rows, false, packer, element);
+    if (adjoin) {
+        run->bytes += (k - first) * row;
+        if (run->bytes > PACK_RUN_BYTES)
+            flush_run(run);
+    } else {
+        for (size_t i = first; i < k; i++)
+            stream_run(out + out_a[i], run->stage + rows[i], row);
+    }
 }
 
 INLINE void
@@ -188,6 +209,7 @@ turn_pack(const Tile *tile, const Packing *packing, uint8_t *out, const size_t e
     const size_t k = 16 / element, columns = CT_VECTOR_BYTES / element;
     const PackForm form = pack_form(tile, element);
     Packer packer = begin_packing(tile, &form, packing->in, packing->then, packing->next, element);
+    Run run = {packing->stage, out, 0};
     const uint8_t *from = packing->pack;
     for (size_t base = 0; base < tile->n_a; base += tile->segment)
         for (size_t c = 0; c < form.n_chunks; c++, from += form.pitch) {
@@ -197,12 +219,13 @@ turn_pack(const Tile *tile, const Packing *packing, uint8_t *out, const size_t e
             if (a + k <= before)
                 keep_packing(&packer, form.n_groups * k, element);
             else if (packing->way == PACK_TO_STAGE)
-                stage_chunk(tile, &form, from, out, out_a, a < before ? before - a : 0,
-                            packing->stage, &packer, element);
+                stage_chunk(tile, &form, from, out, out_a, a < before ? before - a : 0, &run,
+                            &packer, element);
             else
                 turn_chunk(tile, &form, from, out, out_a, packing->way == PACK_TO_LINES, &packer,
                            element);
         }
+    flush_run(&run);
 }
 
 INLINE void
