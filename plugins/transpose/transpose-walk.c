@@ -298,6 +298,17 @@ writes_lines(const TransposePlan *plan, const Tile *tile, const uint8_t *out)
     return CT_VECTOR_BYTES == LINE && places % LINE == 0;
 }
 
+/* Whether more rows of a vector begin in one set of the first cache than it has ways, as a rule. If
+ * not, packs are of no use for input that is in the second cache. */
+static bool
+collides(const Tile *tile, size_t element)
+{
+    size_t n = 0;
+    for (size_t b = 0; b < tile->n_b && b < CT_VECTOR_BYTES / element; b++)
+        n += (size_t)(tile->in_b[b] - tile->in_b[0]) % (64 * LINE) < LINE;
+    return n > 8;
+}
+
 /* Moves all tiles by way of packs. */
 static void
 walk_packs(const TransposePlan *plan, const Tile *tile, Place here, uint8_t *scratch)
@@ -363,7 +374,8 @@ CT_ISA(transpose_walk)(const TransposePlan *plan, const void *input, void *outpu
         .out_a = offsets->out_a,
         .out_b = offsets->out_b,
     };
-    if (plan->segment && CT_ISA(transpose_can_pack)(&tile, plan->element))
+    if (plan->segment && (plan->stream || collides(&tile, plan->element)) &&
+        CT_ISA(transpose_can_pack)(&tile, plan->element))
         walk_packs(plan, &tile, here, stage);
     else
         walk_tiles(plan, offsets, &tile, here, stage);
