@@ -35,6 +35,7 @@ ct_bench_row_new(void)
         .whole = NAN,
         .stretch = NAN,
         .run = NAN,
+        .waited = NAN,
         .gain = NAN,
     };
     return row;

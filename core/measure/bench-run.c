@@ -152,7 +152,8 @@ ct_bench_run_free(CtBenchRun *run)
 /* A part of a run. */
 typedef struct {
     gdouble through;    /* seconds of stream that all nodes went through */
-    gdouble taken;      /* seconds */
+    gdouble taken;      /* seconds, without those in which other processes had the processors */
+    gdouble elapsed;    /* with those */
     gdouble processors; /* processor seconds */
     guint64 n_firings;  /* of the node with the fewest */
 } Part;
@@ -170,6 +171,7 @@ run_part(CtBenchRun *run, gdouble most, Part *part, GError **error)
     *part = (Part){
         .through = result.through,
         .taken = result.elapsed * own,
+        .elapsed = result.elapsed,
         .processors = (gdouble)(to.processor - from.processor) / wall * result.elapsed,
         .n_firings = result.n_firings,
     };
@@ -238,6 +240,7 @@ ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError
             return FALSE;
         all.through += part.through;
         all.taken += part.taken;
+        all.elapsed += part.elapsed;
         all.processors += part.processors;
         all.n_firings += part.n_firings;
     }
@@ -257,6 +260,7 @@ ct_bench_run_slice(CtBenchRun *run, gdouble seconds, CtBenchRates *rates, GError
         .given = run->work.given * speed,
         .operations = run->work.operations * speed,
         .processors = all.processors / all.taken,
+        .waited = CLAMP(1 - all.taken / all.elapsed, 0, 1),
     };
     return TRUE;
 }

@@ -15,6 +15,7 @@ typedef struct {
     gdouble given;   /* those of its inputs */
     gdouble operations;
     gdouble processors; /* processor seconds of all threads */
+    gdouble waited;     /* share of the time in which a thread waited for a processor, a mean */
 } CtBenchRates;
 
 /* Plans the case on the host (CT_HOST) or a device. An error says why it cannot be run there. A

@@ -237,6 +237,7 @@ enum {
     OF_FMA,
     OF_COPY,
     OF_TRANSFER,
+    WAITED,
     N_SERIES
 };
 
@@ -279,6 +280,7 @@ measure_slice(Bench *bench, CtBenchRun *run, gint place, gboolean transfers,
     values[OF_FMA] = rates.operations / values[FMA];
     values[OF_COPY] = rates.bytes / values[COPY];
     values[OF_TRANSFER] = (is_up ? rates.given : taken) / values[TRANSFER];
+    values[WAITED] = rates.waited;
     return TRUE;
 }
 
@@ -334,6 +336,7 @@ measure_slices(Bench *bench, const CtBenchCase *one, gint place, CtBenchRow *row
         [OF_FMA] = &row->of_fma,
         [OF_COPY] = &row->of_copy,
         [OF_TRANSFER] = &row->of_transfer,
+        [WAITED] = &row->waited,
     };
     for (guint i = 0; i < N_SERIES; i++) {
         if (good)

@@ -31,6 +31,8 @@ typedef struct {
     gdouble whole;                /* samples in time of a sum or run */
     gdouble stretch; /* samples in time that were measured: whole ones, or a part of one */
     gdouble run;     /* seconds of a whole sum or run, at this speed */
+    gdouble waited;  /* share of the time in which a thread waited for a processor: other programs
+                        had it, and the rates are of the rest */
     char *beside;    /* the case that does the same in another way, by name; NULL: there is none */
     gdouble gain;    /* how many times as fast as that one */
     char *published, *source; /* a figure, and who has published it; NULL: nobody */

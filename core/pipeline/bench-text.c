@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* From this share of waiting threads on, figures are of a machine that others use, too. */
+static const gdouble least_load = 0.1;
+
 /* "1.234 G"; "" where it is not known. */
 static char *
 rate_text(gdouble rate)
@@ -130,6 +133,23 @@ append_machine(GString *text, const char *title, const CtBench *bench, const CtB
         g_string_append_printf(text, "; Cornerturn %s",
                                bench->version ? bench->version : "unknown");
     g_string_append_printf(text, "%s\n", bench->is_partial ? "; ended early" : "");
+}
+
+/* Tells that other programs ran, if they did for long. */
+static void
+append_load(GString *text, const char *title, const CtBench *bench)
+{
+    const CtBenchRow *most = NULL;
+    for (guint i = 0; i < bench->rows->len; i++) {
+        const CtBenchRow *row = bench->rows->pdata[i];
+        if (row->waited > (most ? most->waited : 0))
+            most = row;
+    }
+    if (most && most->waited >= least_load)
+        g_string_append_printf(text,
+                               "%s: other programs ran: threads waited for a processor for up to "
+                               "%.0f%% of the time ('%s')\n",
+                               title, 100 * most->waited, most->name);
 }
 
 /* When a column is there: always, beside another machine, or where a row of the table knows it. */
@@ -332,9 +352,13 @@ char *
 ct_bench_to_text(const CtBench *bench, const CtBench *other)
 {
     GString *text = g_string_new(NULL);
-    append_machine(text, other ? "this machine" : "machine", bench, other);
-    if (other)
+    const char *title = other ? "this machine" : "machine";
+    append_machine(text, title, bench, other);
+    append_load(text, title, bench);
+    if (other) {
         append_machine(text, "other machine", other, bench);
+        append_load(text, "other machine", other);
+    }
     if (bench->energy)
         g_string_append_printf(text, "energy: not measured: %s\n", bench->energy);
     append_ceilings(text, bench, other);

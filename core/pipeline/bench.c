@@ -63,6 +63,7 @@ static const Field of_row[] = {
     {"whole_samples", REAL, offsetof(CtBenchRow, whole)},
     {"measured_samples", REAL, offsetof(CtBenchRow, stretch)},
     {"whole_seconds", REAL, offsetof(CtBenchRow, run)},
+    {"share_of_waiting", REAL, offsetof(CtBenchRow, waited)},
     FIELD(CtBenchRow, beside, TEXT),
     FIELD(CtBenchRow, gain, REAL),
     FIELD(CtBenchRow, published, TEXT),

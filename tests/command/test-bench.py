@@ -9,6 +9,7 @@ import re
 import resource
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
@@ -24,12 +25,13 @@ CASE_KEYS = ["group", "family", "name", "place", "workers", "variants", "samples
              "copied_bytes_per_second", "transferred_bytes_per_second", "share_of_multiply_adds",
              "share_of_copies", "share_of_transfers", "joules_per_operation", "samples_per_second_of_station",
              "planning_seconds", "allocation_seconds", "whole_samples", "measured_samples", "whole_seconds",
+             "share_of_waiting",
              "beside", "gain", "published", "source", "skipped"]
 TRANSFER_KEYS = ["transferred_bytes_per_second", "share_of_transfers"]
 WHOLE_KEYS = ["whole_samples", "measured_samples", "whole_seconds"]
 # Finite numbers of every case that has run.
 KNOWN_KEYS = ["samples_per_second", "operations_per_second", "bytes_per_second", "multiply_adds_per_second",
-              "copied_bytes_per_second", "planning_seconds", "allocation_seconds"]
+              "copied_bytes_per_second", "planning_seconds", "allocation_seconds", "share_of_waiting"]
 
 
 def run(*arguments):
@@ -104,6 +106,28 @@ class Measured(Folder):
         self.assertEqual((again.returncode, again.stdout), (0, done.stdout))
         same = run("--read", str(log), "--json")
         self.assertEqual(json.loads(same.stdout), json.loads(log.read_text(encoding="utf-8")))
+
+    @unittest.skipIf(IS_EMULATED, "once is enough")
+    @unittest.skipUnless(os.path.exists("/proc/self/schedstat"), "the kernel does not count how long threads wait")
+    def test_other_program(self):
+        """A program on the same processor is told: threads wait for about half of the time."""
+        processor = {min(os.sched_getaffinity(0))}
+        log = self.folder / "log.json"
+        other = subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                                 preexec_fn=lambda: os.sched_setaffinity(0, processor))
+        try:
+            done = subprocess.run([COMMAND, "bench", "--quiet", "--quick", "--log", str(log), "stages", "gains"],
+                                  preexec_fn=lambda: os.sched_setaffinity(0, processor),
+                                  capture_output=True, text=True, check=False)
+        finally:
+            other.kill()
+            other.wait()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        one, = json.loads(log.read_text(encoding="utf-8"))["cases"]
+        self.assertTrue(0.1 < one["share_of_waiting"] < 1, one)
+        share = round(100 * one["share_of_waiting"])
+        self.assertRegex(done.stdout, r"(?m)^machine: other programs ran: threads waited for a processor for up to "
+                         rf"{share}% of the time \('gains'\)$")
 
     def test_ceilings(self):
         done = run("--quiet", "--json", "ceilings")
@@ -346,6 +370,17 @@ class Compared(Folder):
         text = self.compare(made(3e6), made(None))
         self.assertRegex(text, r"(?m)^a +host .* 3\.00 +cpu$")
         self.assertNotIn("Cornerturn", text)
+
+    def test_load(self):
+        """Each machine tells if other programs ran, with the largest share."""
+        def made(*shares):
+            return figures([case("filters", f"case {share}", 1e9, share_of_waiting=share) for share in shares])
+        line = "other programs ran: threads waited for a processor for up to"
+        text = self.compare(made(0.2, 0.34, None), made(0.09, 0))
+        self.assertIn(f"\nthis machine: {line} 34% of the time ('case 0.34')\nother machine: made", text)
+        self.assertEqual(text.count(line), 1)
+        text = self.compare(made(0), made(0.1))
+        self.assertIn(f"\nother machine: {line} 10% of the time ('case 0.1')\n", text)
 
     def test_no_case_in_common(self):
         text = self.compare(figures([case("filters", "a", 1e9)]), figures([case("filters", "b", 1e9)]))
