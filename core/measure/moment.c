@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* Nanoseconds in which a moment is read, with some threads; and how often this is tried. */
+enum { LONGEST_READ = 500000, MOST_READS = 10 };
+
 static gint64
 now(clockid_t clock)
 {
@@ -25,26 +28,46 @@ read_waited(const char *path)
     return strtoll(rest, NULL, 10);
 }
 
-CtMoment
-ct_moment_of_process(void)
+static gint64
+read_waited_of_process(void)
 {
-    CtMoment moment = {0};
+    gint64 waited = 0;
     g_autoptr(GDir) tasks = g_dir_open("/proc/self/task", 0, NULL);
     const char *name;
     while (tasks && (name = g_dir_read_name(tasks))) {
         g_autofree char *path = g_strdup_printf("/proc/self/task/%s/schedstat", name);
-        moment.waited += read_waited(path);
+        waited += read_waited(path);
     }
-    moment.processor = now(CLOCK_PROCESS_CPUTIME_ID);
-    moment.wall = now(CLOCK_MONOTONIC);
+    return waited;
+}
+
+/* The clocks are read one after the other. If the thread itself waits between them, that time would
+ * be in one of two moments only, so they are read again. */
+static CtMoment
+take_moment(gboolean of_process)
+{
+    CtMoment moment = {0};
+    gint64 before = 0;
+    for (guint i = 0; i < MOST_READS && (i == 0 || moment.wall - before > LONGEST_READ); i++) {
+        before = now(CLOCK_MONOTONIC);
+        moment.waited =
+            of_process ? read_waited_of_process() : read_waited("/proc/thread-self/schedstat");
+        moment.processor = of_process ? now(CLOCK_PROCESS_CPUTIME_ID) : 0;
+        moment.wall = now(CLOCK_MONOTONIC);
+    }
     return moment;
+}
+
+CtMoment
+ct_moment_of_process(void)
+{
+    return take_moment(TRUE);
 }
 
 CtMoment
 ct_moment_of_thread(void)
 {
-    const gint64 waited = read_waited("/proc/thread-self/schedstat");
-    return (CtMoment){.wall = now(CLOCK_MONOTONIC), .waited = waited};
+    return take_moment(FALSE);
 }
 
 gint64
