@@ -202,9 +202,9 @@ gboolean
 orders_measure(Choices *choices)
 {
     static const Case on_host[] = {
-        {&usual, "cf32", 0.65, 0.65}, {&usual, "ci8", 0.5, 0.65}, {&usual, "i8", 0, 0},
+        {&usual, "cf32", 0.65, 0.65}, {&usual, "ci8", 0.6, 0.65}, {&usual, "i8", 0, 0},
         {&usual, "ci16", 0, 0},       {&usual, "cf64", 0, 0},     {&primes, "cf32", 0.5, 0.5},
-        {&primes, "ci8", 0, 0},       {&primes, "i8", 0, 0},      {&primes, "ci16", 0, 0},
+        {&primes, "ci8", 0.5, 0.5},   {&primes, "i8", 0, 0},      {&primes, "ci16", 0, 0},
         {&primes, "cf64", 0, 0},
     };
     static const Case on_a_device[] = {{&usual, "cf32", 0.6, 0}, {&usual, "ci8", 0.45, 0}};
