@@ -226,14 +226,17 @@ def variants_of(nodes):
             for word in ("--variant", f"{name}={node['variant']}")]
 
 
-def same(fused, plain, sums):
+def same(fused, plain, sums, rounds):
     if not sums:
         return fused.tobytes() == plain.tobytes()
+    # Few of the sums are so close to the middle between two levels that one order of adding gives
+    # the upper one, and the other order the lower one.
+    most = max(1, fused.size // 1000) if rounds else 0
     # A sum of at most 200 values, in two orders, in single precision, and in half precision after.
     close = 1e-3 if fused.dtype.itemsize <= 4 and fused.dtype.kind == "V" else 200 * 2.0 ** -23
     fused, plain = (array.astype(complex if array.dtype.kind == "c" else float)
                     for array in (fused, plain))
-    return bool((abs(fused - plain) <= close * abs(plain).max(initial=0)).all())
+    return bool((abs(fused - plain) > close * abs(plain).max(initial=0)).sum() <= most)
 
 
 def one(seed, folder):
@@ -250,7 +253,8 @@ def one(seed, folder):
         raise finding(folder, options, f"validity is {valid}, without fusion {other_valid}")
     if counts != other_counts:
         raise finding(folder, options, f"counts are {counts}, without fusion {other_counts}")
-    if fused.shape != plain.shape or not same(fused, plain, sums):
+    rounds = any(stage["stage"] == "quantise" for stage in stages.values())
+    if fused.shape != plain.shape or not same(fused, plain, sums, rounds):
         raise finding(folder, options, "the file differs from that without fusion")
     words = ["verify", "--backend", "cuda", "graph.yaml"]
     status, output, errors = part.command(words, folder, part.MOST_SECONDS * 2)
