@@ -28,7 +28,7 @@
 
 /* ---- threads ---- */
 
-/* Where threads wait until all of them are started. */
+/* A gate, at which threads wait until all of them are started. */
 typedef enum { STARTING, STARTED, FAILED } GateState;
 
 typedef struct {

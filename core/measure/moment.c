@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Nanoseconds in which a moment is read, with some threads; and how often this is tried. */
-enum { LONGEST_READ = 500000, MOST_READS = 10 };
+/* How often a moment is tried to be read. */
+enum { MOST_READS = 10 };
 
 static gint64
 now(clockid_t clock)
@@ -41,19 +41,25 @@ read_waited_of_process(void)
     return waited;
 }
 
-/* The clocks are read one after the other. If the thread itself waits between them, that time would
- * be in one of two moments only, so they are read again. */
+static gint64
+read_waited_of_thread(void)
+{
+    return read_waited("/proc/thread-self/schedstat");
+}
+
+/* The clocks are read one after the other. If the thread itself has waited between them, that time
+ * would be in one of two moments only, so they are read again. */
 static CtMoment
 take_moment(gboolean of_process)
 {
     CtMoment moment = {0};
-    gint64 before = 0;
-    for (guint i = 0; i < MOST_READS && (i == 0 || moment.wall - before > LONGEST_READ); i++) {
-        before = now(CLOCK_MONOTONIC);
-        moment.waited =
-            of_process ? read_waited_of_process() : read_waited("/proc/thread-self/schedstat");
+    gboolean has_waited = TRUE;
+    for (guint i = 0; i < MOST_READS && has_waited; i++) {
+        const gint64 own = read_waited_of_thread();
+        moment.waited = of_process ? read_waited_of_process() : own;
         moment.processor = of_process ? now(CLOCK_PROCESS_CPUTIME_ID) : 0;
         moment.wall = now(CLOCK_MONOTONIC);
+        has_waited = read_waited_of_thread() != own;
     }
     return moment;
 }
