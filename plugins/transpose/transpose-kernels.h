@@ -43,6 +43,16 @@ typedef struct {
     size_t run_in, run_out, tile;
 } TransposeTuning;
 
+/* Whether axis `i` is one of n of a side. */
+static inline bool
+transpose_holds(const unsigned *axes, unsigned n, unsigned i)
+{
+    for (unsigned j = 0; j < n; j++)
+        if (axes[j] == i)
+            return true;
+    return false;
+}
+
 /* Plans a copy of elements of `element` bytes over `n_axes` axes, in any order. Fast enough to be
  * called for every block. */
 void transpose_plan(TransposePlan *plan, size_t element, const TransposeAxis *axes, unsigned n_axes,

@@ -16,7 +16,7 @@ typedef struct {
     size_t n_steps; /* packed together: the columns of N_NARROW rows and a segment */
 } PackForm;
 
-/* Where packing a tile stands: steps, and columns of a vector within them. */
+/* The state of packing a tile: its step, and the columns of a vector within this. */
 typedef struct {
     const Tile *tile;
     const PackForm *form;

@@ -81,15 +81,6 @@ part(size_t length, size_t room, size_t unit)
     return minimum((even + unit - 1) / unit * unit, room);
 }
 
-static bool
-holds(const unsigned *axes, unsigned n, unsigned i)
-{
-    for (unsigned j = 0; j < n; j++)
-        if (axes[j] == i)
-            return true;
-    return false;
-}
-
 /* The axis outside `seen` with stride `stride` in the input, or n_axes. */
 static unsigned
 find_in(const TransposePlan *plan, ptrdiff_t stride, unsigned long long seen)
@@ -185,7 +176,7 @@ find_out(const TransposePlan *plan, size_t *run)
     for (unsigned i = plan->n_axes; i-- > 0;) {
         if (plan->axis[i].out != (ptrdiff_t)(plan->element * *run))
             break;
-        if (!holds(plan->a, plan->n_a, i) && !holds(plan->b, plan->n_b, i))
+        if (!transpose_holds(plan->a, plan->n_a, i) && !transpose_holds(plan->b, plan->n_b, i))
             return i;
         *run *= plan->tile[i];
         if (plan->tile[i] < plan->axis[i].length)
@@ -234,7 +225,7 @@ choose_sides(TransposePlan *plan, const TransposeTuning *tuning)
             room = least / count;
         }
         seen |= 1ull << i;
-        if (holds(plan->b, plan->n_b, i)) {
+        if (transpose_holds(plan->b, plan->n_b, i)) {
             unbroken = false;
         } else {
             plan->a[plan->n_a++] = i;

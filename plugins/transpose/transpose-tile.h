@@ -72,8 +72,8 @@ bool CT_ISA(transpose_zip)(const Tile *tile, const uint8_t *in, uint8_t *out, si
 /* Copies elements of any length one by one. */
 void CT_ISA(transpose_copy)(const Tile *tile, const uint8_t *in, uint8_t *out, size_t element);
 
-/* Of a pack, of a run in the stage before it is streamed, and of the stage: the run, a chunk that
- * is added to it, and a row aside. */
+/* Bytes of a pack, of a run in the stage before it is streamed, and of the stage: the run, a chunk
+ * that is added to it, and a row aside. */
 #define PACK_BYTES       (TRANSPOSE_TILE_BYTES * 3 / 2 - 16 * 1024)
 #define PACK_RUN_BYTES   3072
 #define PACK_STAGE_BYTES (PACK_RUN_BYTES + 2 * 16 * TRANSPOSE_MAX_B + 17 * LINE)

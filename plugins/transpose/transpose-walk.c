@@ -69,15 +69,6 @@ fill_offsets(const TransposePlan *plan, const unsigned *axes, unsigned n, ptrdif
     return count;
 }
 
-static bool
-holds(const unsigned *axes, unsigned n, unsigned i)
-{
-    for (unsigned j = 0; j < n; j++)
-        if (axes[j] == i)
-            return true;
-    return false;
-}
-
 static size_t
 greatest_divisor(size_t x, size_t y)
 {
@@ -290,7 +281,7 @@ writes_lines(const TransposePlan *plan, const Tile *tile, const uint8_t *out)
     for (unsigned i = 0; i < plan->n_axes; i++) {
         const size_t length = plan->axis[i].length;
         uintptr_t elements = 1; /* of the axis between tiles, or between rows */
-        if (holds(plan->b, plan->n_b, i))
+        if (transpose_holds(plan->b, plan->n_b, i))
             elements = plan->tile[i] | (length - plan->tile[i]);
         if (elements < length)
             places |= elements * (uintptr_t)plan->axis[i].out;
