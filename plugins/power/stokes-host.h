@@ -18,8 +18,8 @@ typedef float StokesMemory __attribute__((vector_size(CT_VECTOR_BYTES), aligned(
 #define STOKES_PLACES(a, b, c, d) a, b, c, d
 #endif
 #define STOKES_FLOATS (CT_VECTOR_BYTES / 4)
-#define STOKES_SHUFFLE(v, w, a, b, c, d)                                                           \
-    __builtin_shufflevector(v, w, STOKES_PLACES(a, b, STOKES_FLOATS + c, STOKES_FLOATS + d))
+#define STOKES_PAIRS(v, w, a, b)                                                                   \
+    __builtin_shufflevector(v, w, STOKES_PLACES(a, b, STOKES_FLOATS + a, STOKES_FLOATS + b))
 #define STOKES_TURNS(v, w, a, b)                                                                   \
     __builtin_shufflevector(v, w, STOKES_PLACES(a, STOKES_FLOATS + a, b, STOKES_FLOATS + b))
 
@@ -32,10 +32,10 @@ stokes_turn(StokesVector *v)
     const StokesVector last = STOKES_TURNS(v[0], v[1], 2, 3);
     const StokesVector next_first = STOKES_TURNS(v[2], v[3], 0, 1);
     const StokesVector next_last = STOKES_TURNS(v[2], v[3], 2, 3);
-    v[0] = STOKES_SHUFFLE(first, next_first, 0, 1, 0, 1);
-    v[1] = STOKES_SHUFFLE(first, next_first, 2, 3, 2, 3);
-    v[2] = STOKES_SHUFFLE(last, next_last, 0, 1, 0, 1);
-    v[3] = STOKES_SHUFFLE(last, next_last, 2, 3, 2, 3);
+    v[0] = STOKES_PAIRS(first, next_first, 0, 1);
+    v[1] = STOKES_PAIRS(first, next_first, 2, 3);
+    v[2] = STOKES_PAIRS(last, next_last, 0, 1);
+    v[3] = STOKES_PAIRS(last, next_last, 2, 3);
 }
 
 CT_KERNEL size_t

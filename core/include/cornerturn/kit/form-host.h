@@ -200,7 +200,7 @@ enum { CT_GROUP_SAMPLES = 1 };
 #define CT_GROUP_PLANES 0
 #endif
 
-/* The samples that are left for the loops: all. */
+/* Makes no samples: all are left for the loops. */
 CT_KERNEL size_t
 ct_group_none(const void *settings, const void *x, void *y, size_t n)
 {
