@@ -2,16 +2,19 @@
 """Graphs whose source, the node 'station', receives packets from the network that a test sends."""
 import ctypes
 import json
+import os
 import pathlib
 import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 
 import numpy as np
 
 import graphs
+import tap
 
 SEED = 20261127
 STEP = 4  # packets of a lane that are sent before the sender waits for the receiver
@@ -159,3 +162,10 @@ class Network(graphs.GraphTest):
                 return i
         self.drain(process, ports)
         return len(events)
+
+
+def main():
+    """With the argument `one-processor`, runs have one: there, the reader receives."""
+    if "one-processor" in sys.argv:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    tap.main()

@@ -15,7 +15,7 @@ enum {
     /* So many packets to an address that are of no later time say nothing of where it is. */
     STILL_PACKETS = 1000,
     /* One of so many parts of the window is worth a load, and so is a batch of packets, which is
-     * copied faster while it is in the cache. */
+     * copied faster while it is in the cache. By no more is an address ahead of the others. */
     PARTS = 4
 };
 
@@ -456,6 +456,15 @@ ct_received_reached(const CtReceived *received, guint address)
 {
     const Address *of = &received->addresses[address];
     return of->n_since < STILL_PACKETS ? of->newest : G_MAXINT64;
+}
+
+guint
+ct_received_batch(const CtReceived *received)
+{
+    const CtReceivedSizes *sizes = &received->sizes;
+    const gint64 packets = sizes->window / PARTS / sizes->n_samples;
+    return sizes->n_addresses == 1 ? CT_RECEIVER_BATCH
+                                   : (guint)CLAMP(packets, 1, CT_RECEIVER_BATCH);
 }
 
 gint64

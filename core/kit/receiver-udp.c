@@ -53,13 +53,16 @@ share(int fd, const CtAddress *address)
         setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &off, sizeof off);
 }
 
-/* The kernel holds more than its limit only for root. */
-static void
+/* The kernel holds more than its limit only for root. Returns how much it holds, of which half is
+ * for what it keeps beside the datagrams. */
+static gsize
 widen(int fd)
 {
-    const int bytes = SOCKET_BYTES;
+    int bytes = SOCKET_BYTES;
+    socklen_t n = sizeof bytes;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &n) == 0 ? (gsize)bytes / 2 : 0;
 }
 
 static gboolean
@@ -76,15 +79,16 @@ fail_to_bind(const char *path, GError **error)
 
 /* A group is joined before: a socket that has its port misses nothing of what is sent to it. */
 static gboolean
-bind_socket(int fd, const CtAddress *address, const char *path, GError **error)
+bind_socket(CtReceiver *receiver, const CtAddress *address, GError **error)
 {
+    const int fd = receiver->fd;
     socklen_t length;
     const struct sockaddr *to = ct_address_socket(address, &length);
     if (address->is_group)
         share(fd, address);
-    widen(fd);
-    return (!address->is_group || join(fd, address, path, error)) &&
-           (bind(fd, to, length) == 0 || fail_to_bind(path, error));
+    receiver->held_bytes = widen(fd);
+    return (!address->is_group || join(fd, address, receiver->path, error)) &&
+           (bind(fd, to, length) == 0 || fail_to_bind(receiver->path, error));
 }
 
 static void
@@ -107,7 +111,7 @@ ct_receiver_udp_new(const CtAddress *address, const char *path, GError **error)
         socket(address->is_6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (receiver->fd < 0)
         ct_file_error(error, path, "can't be received from");
-    if (receiver->fd >= 0 && bind_socket(receiver->fd, address, path, error))
+    if (receiver->fd >= 0 && bind_socket(receiver, address, error))
         return receiver;
     close_socket(receiver);
     return NULL;

@@ -20,7 +20,8 @@ typedef struct CtReceiverKind CtReceiverKind;
 typedef struct {
     const CtReceiverKind *kind;
     char *path;
-    int fd; /* for poll(2): readable when datagrams are there */
+    int fd;           /* for poll(2): readable when datagrams are there */
+    gsize held_bytes; /* of datagrams that wait; 0: few */
 } CtReceiver;
 
 struct CtReceiverKind {

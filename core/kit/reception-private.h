@@ -22,6 +22,11 @@ typedef struct {
     gsize at, n; /* its bytes, among those of all */
 } CtFirstDatagram;
 
+typedef struct CtReceptionBatch CtReceptionBatch;
+
+/* Waits end after this time, so that a run, or the thread, can end. */
+enum { CT_RECEPTION_WAIT_MILLISECONDS = 100 };
+
 struct CtReception {
     char *key;           /* its paths */
     guint n_users;       /* with the lock of all receptions */
@@ -47,12 +52,20 @@ struct CtReception {
     gint64 first;         /* the first sample, as stamps count them */
     gboolean has_first;
     CtReceived *received; /* NULL: the thread has not begun */
-    guint batch;          /* datagrams that are received at once from one address */
     gint64 wanted;        /* the sample for which the reader waits */
     pthread_cond_t more;
-    GError *failure;
+    GError *failure;    /* if receiving failed, after which nobody receives */
+    gboolean is_asleep; /* the thread, until the reader moves */
+    pthread_cond_t moved;
+
     pthread_t thread;
     atomic_bool stops;
+    glong most_away;     /* ns, after which the thread receives in place of the reader; 0: it always
+                            does */
+    atomic_uint n_moves; /* how often the reader came to wait, and went */
+    atomic_bool is_turn_wanted; /* by the reader */
+    pthread_mutex_t turn;       /* of whoever receives; taken before `lock` */
+    CtReceptionBatch *batch;    /* with the turn */
 };
 
 /* Sets all of the packet but its offset, from `n` bytes behind what is skipped. READ: it is one of
@@ -62,6 +75,20 @@ guint ct_reception_classify(const CtReception *reception, guint address, const g
 /* The same without the lane: the packet is as `found` has set it. */
 guint ct_reception_parse(const CtReception *reception, guint address, const guint8 *bytes, gsize n,
                          CtPacket *packet);
+
+/* With the lock. Takes a datagram of any kind into what has been received. */
+void ct_reception_put(CtReception *reception, guint address, const CtPacket *packet, guint count);
+
+/* ---- receiving (reception-thread.c) ---- */
+
+/* Runs a function on the core of the reception. Signals are for the threads of the program. */
+gboolean ct_reception_create_thread(const CtReception *reception, gpointer (*run)(gpointer),
+                                    gpointer data, pthread_t *thread, GError **error);
+/* With the lock, once `received` is there. */
+gboolean ct_reception_begin(CtReception *reception, gdouble packet_rate, GError **error);
+/* With the lock, which is released meanwhile. The reader receives, until what is wanted is there or
+ * a wait is over. */
+void ct_reception_receive(CtReception *reception);
 
 /* ---- lanes (reception-order.c) ---- */
 

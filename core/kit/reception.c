@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receiving the packets of a source from the network: its addresses, and its thread. */
-#define _GNU_SOURCE /* cpu_set_t, pthread_setname_np */
+/* Receiving the packets of a source from the network: its addresses, and its reader. */
+#define _GNU_SOURCE /* cpu_set_t */
 #include "cornerturn/error.h"
 #include "reception-private.h"
 #include "source-private.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-
-enum {
-    /* A wait ends after this time, so that the run, or the thread, can end. */
-    WAIT_MILLISECONDS = 100,
-    /* So long the kernel asks the interface itself for packets, when it has none. */
-    BUSY_MICROSECONDS = 50,
-    /* By one of so many parts of the window, an address may be ahead of another one from which
-     * datagrams wait. */
-    PARTS = 4
-};
 
 /* The receptions that may be got again, by their paths. */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,12 +16,22 @@ static GHashTable *table;
 
 /* ---- opening ---- */
 
+/* Ends the thread, if there is one. */
+static void
+stop(CtReception *reception)
+{
+    pthread_mutex_lock(&reception->lock);
+    atomic_store(&reception->stops, TRUE);
+    pthread_cond_signal(&reception->moved);
+    pthread_mutex_unlock(&reception->lock);
+    if (reception->received)
+        pthread_join(reception->thread, NULL);
+}
+
 static void
 destroy(CtReception *reception)
 {
-    atomic_store(&reception->stops, TRUE);
-    if (reception->received)
-        pthread_join(reception->thread, NULL);
+    stop(reception);
     for (guint i = 0; i < reception->n_addresses; i++)
         ct_receiver_close(reception->addresses[i].receiver);
     ct_received_free(reception->received);
@@ -44,42 +41,14 @@ destroy(CtReception *reception)
     g_clear_error(&reception->failure);
     g_clear_pointer(&reception->ordered, g_array_unref);
     ct_reception_clear_recording(&reception->recording);
+    g_free(reception->batch);
+    pthread_cond_destroy(&reception->moved);
     pthread_cond_destroy(&reception->more);
+    pthread_mutex_destroy(&reception->turn);
     pthread_mutex_destroy(&reception->lock);
     g_free(reception->addresses);
     g_free(reception->key);
     g_free(reception);
-}
-
-/* Signals are for the threads of the program. */
-static int
-create_thread(const CtReception *reception, gpointer (*run)(gpointer), gpointer data,
-              pthread_t *thread)
-{
-    sigset_t all, before;
-    pthread_attr_t place;
-    pthread_attr_init(&place);
-    if (reception->core >= 0) {
-        cpu_set_t core;
-        CPU_ZERO(&core);
-        CPU_SET((gsize)reception->core, &core);
-        pthread_attr_setaffinity_np(&place, sizeof core, &core);
-    }
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    const int failure = pthread_create(thread, &place, run, data);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&place);
-    return failure;
-}
-
-static gboolean
-check_thread(int failure, GError **error)
-{
-    if (failure != 0)
-        g_set_error(error, CT_ERROR, CT_ERROR_MEMORY, "no thread to receive packets: %s",
-                    g_strerror(failure));
-    return failure == 0;
 }
 
 static gpointer
@@ -95,7 +64,7 @@ map_memory(CtReception *reception, gsize n, GError **error)
 {
     pthread_t thread;
     if (!ct_packet_memory_map(&reception->memory, n, error) ||
-        !check_thread(create_thread(reception, touch, &reception->memory, &thread), error))
+        !ct_reception_create_thread(reception, touch, &reception->memory, &thread, error))
         return FALSE;
     pthread_join(thread, NULL);
     return TRUE;
@@ -109,7 +78,9 @@ init_lock(CtReception *reception)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&reception->lock, NULL);
+    pthread_mutex_init(&reception->turn, NULL);
     pthread_cond_init(&reception->more, &monotonic);
+    pthread_cond_init(&reception->moved, NULL);
     pthread_condattr_destroy(&monotonic);
 }
 
@@ -247,146 +218,13 @@ ct_reception_classify(const CtReception *reception, guint address, const guint8 
     return CT_PACKETS_READ;
 }
 
-/* With the lock. Takes a datagram of any kind into what has been received. */
-static void
-put(CtReception *reception, guint address, const CtPacket *packet, guint count)
+void
+ct_reception_put(CtReception *reception, guint address, const CtPacket *packet, guint count)
 {
     if (count == CT_PACKETS_READ)
         ct_received_put(reception->received, packet);
     else
         ct_received_refuse(reception->received, address, packet->offset, count);
-}
-
-/* ---- the thread ---- */
-
-/* The buffers into which the thread receives, and the packets that it finds in them. */
-typedef struct {
-    CtDatagram datagrams[CT_RECEIVER_BATCH];
-    gint64 offsets[CT_RECEIVER_BATCH];
-    CtPacket packets[CT_RECEIVER_BATCH];
-    guint counts[CT_RECEIVER_BATCH];
-} Batch;
-
-/* With the lock. Borrows buffers for the first n datagrams. */
-static void
-borrow(const CtReception *reception, Batch *batch, guint n)
-{
-    CtReceived *received = reception->received;
-    ct_received_borrow(received, batch->offsets, n);
-    for (guint i = 0; i < n; i++)
-        batch->datagrams[i] = (CtDatagram){ct_received_bytes(received, batch->offsets[i]),
-                                           ct_received_room(received), 0};
-}
-
-/* The bytes of the packet of a datagram; none if it ends before. */
-static gsize
-count_behind(const CtReception *reception, const CtDatagram *datagram)
-{
-    return datagram->n - MIN(datagram->n, reception->skip);
-}
-
-/* Receives what is there from one address, up to a batch. Returns the number of datagrams; −1 with
- * an error. */
-static int
-receive(CtReception *reception, guint address, Batch *batch, GError **error)
-{
-    CtReceiver *receiver = reception->addresses[address].receiver;
-    guint64 n_restamped = 0;
-    const int n = receiver->kind->receive(receiver, batch->datagrams, reception->batch, error);
-    if (n <= 0)
-        return n;
-    for (int i = 0; i < n; i++) {
-        const CtDatagram *datagram = &batch->datagrams[i];
-        batch->counts[i] = ct_reception_classify(
-            reception, address, datagram->bytes + reception->skip,
-            count_behind(reception, datagram), &batch->packets[i], &n_restamped);
-        batch->packets[i].offset = batch->offsets[i];
-    }
-    pthread_mutex_lock(&reception->lock);
-    for (int i = 0; i < n; i++)
-        put(reception, address, &batch->packets[i], batch->counts[i]);
-    ct_received_restamp(reception->received, address, n_restamped);
-    borrow(reception, batch, (guint)n);
-    if (ct_received_safe(reception->received, reception->wanted) >= reception->wanted)
-        pthread_cond_signal(&reception->more);
-    pthread_mutex_unlock(&reception->lock);
-    return n;
-}
-
-/* Receives from the addresses that have not reached further than sample `most`. Returns the number
- * of datagrams; −1 with an error. */
-static int
-receive_before(CtReception *reception, const struct pollfd *readable, gint64 most, Batch *batch,
-               GError **error)
-{
-    int n = 0;
-    for (guint i = 0; i < reception->n_addresses && n >= 0; i++) {
-        const gint64 reached = ct_received_reached(reception->received, i);
-        if (readable[i].revents == 0 || (reached > most && reached != G_MAXINT64))
-            continue;
-        const int some = receive(reception, i, batch, error);
-        n = some < 0 ? -1 : n + some;
-    }
-    return n;
-}
-
-/* An address that is ahead of another one from which datagrams wait waits as well: so packets are
- * late by their times, however many wait in each socket. */
-static void
-receive_in_step(CtReception *reception, const struct pollfd *readable, Batch *batch, GError **error)
-{
-    gint64 last = G_MAXINT64 / 2;
-    for (guint i = 0; i < reception->n_addresses; i++)
-        if (readable[i].revents != 0)
-            last = MIN(last, ct_received_reached(reception->received, i));
-    const gint64 most = last + ct_received_window(reception->received) / PARTS;
-    if (receive_before(reception, readable, most, batch, error) == 0)
-        receive_before(reception, readable, G_MAXINT64, batch, error);
-}
-
-/* Receives until the reception is freed, or receiving fails. */
-static GError *
-receive_all(CtReception *reception, struct pollfd *readable, Batch *batch)
-{
-    const int wait = reception->is_busy ? 0 : WAIT_MILLISECONDS;
-    GError *failure = NULL;
-    while (!failure && !atomic_load(&reception->stops)) {
-        if (poll(readable, reception->n_addresses, wait) <= 0)
-            continue;
-        receive_in_step(reception, readable, batch, &failure);
-    }
-    return failure;
-}
-
-static gpointer
-run_thread(gpointer data)
-{
-    CtReception *reception = data;
-    pthread_setname_np(pthread_self(), "receive");
-    g_autofree struct pollfd *readable = g_new0(struct pollfd, reception->n_addresses);
-    g_autofree Batch *batch = g_new0(Batch, 1);
-    for (guint i = 0; i < reception->n_addresses; i++)
-        readable[i] = (struct pollfd){.fd = reception->addresses[i].receiver->fd, .events = POLLIN};
-    pthread_mutex_lock(&reception->lock);
-    borrow(reception, batch, CT_RECEIVER_BATCH);
-    pthread_mutex_unlock(&reception->lock);
-    GError *failure = receive_all(reception, readable, batch);
-    pthread_mutex_lock(&reception->lock);
-    reception->failure = failure;
-    pthread_cond_signal(&reception->more);
-    pthread_mutex_unlock(&reception->lock);
-    return NULL;
-}
-
-/* Has the kernel ask the interface for packets. Without the right to do so, only the thread asks
- * the kernel. */
-static void
-poll_interfaces(const CtReception *reception)
-{
-    const int time = BUSY_MICROSECONDS;
-    for (guint i = 0; i < reception->n_addresses; i++)
-        setsockopt(reception->addresses[i].receiver->fd, SOL_SOCKET, SO_BUSY_POLL, &time,
-                   sizeof time);
 }
 
 /* Takes the first datagrams in the order in which they came. */
@@ -406,7 +244,7 @@ put_first(CtReception *reception)
         packet.offset = offset;
         if (count == CT_PACKETS_READ)
             memcpy(ct_received_bytes(received, offset) + reception->skip, bytes, one->n);
-        put(reception, one->address, &packet, count);
+        ct_reception_put(reception, one->address, &packet, count);
         ct_received_restamp(received, one->address, n_restamped);
     }
     g_clear_pointer(&reception->bytes, g_byte_array_unref);
@@ -415,35 +253,30 @@ put_first(CtReception *reception)
 
 /* With the lock. */
 static gboolean
-begin(CtReception *reception, CtReceivedSizes *sizes, GError **error)
+begin(CtReception *reception, CtReceivedSizes *sizes, gdouble packet_rate, GError **error)
 {
     sizes->first = reception->first;
     sizes->memory = reception->memory.bytes;
-    /* An address from which a batch is taken must not get ahead of the others by the window. */
-    const gint64 in_window = sizes->window / PARTS / sizes->n_samples;
-    reception->batch = reception->n_addresses == 1 ? CT_RECEIVER_BATCH
-                                                   : (guint)CLAMP(in_window, 1, CT_RECEIVER_BATCH);
     CtReceived *received = ct_received_new(sizes, error);
     if (!received)
         return FALSE;
     reception->received = received;
-    if (reception->is_busy)
-        poll_interfaces(reception);
-    const int failure = create_thread(reception, run_thread, reception, &reception->thread);
-    if (check_thread(failure, error)) {
+    if (ct_reception_begin(reception, packet_rate, error)) {
         reception->recording.newest = ct_received_newest(received);
         put_first(reception);
         return TRUE;
     }
+    g_clear_pointer(&reception->batch, g_free);
     g_clear_pointer(&reception->received, ct_received_free);
     return FALSE;
 }
 
 gboolean
-ct_reception_run(CtReception *reception, CtReceivedSizes *sizes, GError **error)
+ct_reception_run(CtReception *reception, CtReceivedSizes *sizes, gdouble packet_rate,
+                 GError **error)
 {
     pthread_mutex_lock(&reception->lock);
-    const gboolean good = reception->received || begin(reception, sizes, error);
+    const gboolean good = reception->received || begin(reception, sizes, packet_rate, error);
     pthread_mutex_unlock(&reception->lock);
     return good;
 }
@@ -458,29 +291,32 @@ ct_reception_cut(CtReception *reception, gint64 begin)
     pthread_mutex_unlock(&reception->lock);
 }
 
-static struct timespec
-wait_until(void)
+/* With the lock. Waits while the thread receives. */
+static void
+wait_for_thread(CtReception *reception)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_nsec += WAIT_MILLISECONDS * 1000000L;
-    time.tv_sec += time.tv_nsec / 1000000000L;
-    time.tv_nsec %= 1000000000L;
-    return time;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += CT_RECEPTION_WAIT_MILLISECONDS * 1000000L;
+    end.tv_sec += end.tv_nsec / 1000000000L;
+    end.tv_nsec %= 1000000000L;
+    while (ct_received_safe(reception->received, reception->wanted) < reception->wanted &&
+           !reception->failure &&
+           pthread_cond_timedwait(&reception->more, &reception->lock, &end) != ETIMEDOUT)
+        continue;
 }
 
 gboolean
 ct_reception_wait(CtReception *reception, gint64 begin, gint64 most, gint64 *n, GError **error)
 {
-    const struct timespec end = wait_until();
     CtReceived *received = reception->received;
     pthread_mutex_lock(&reception->lock);
     const gint64 all = MIN(most, ct_received_most(received));
     reception->wanted = begin + MIN(all, ct_received_worth(received));
-    while (ct_received_safe(received, reception->wanted) < reception->wanted &&
-           !reception->failure &&
-           pthread_cond_timedwait(&reception->more, &reception->lock, &end) != ETIMEDOUT)
-        continue;
+    if (reception->most_away > 0)
+        ct_reception_receive(reception);
+    else
+        wait_for_thread(reception);
     reception->wanted = G_MAXINT64;
     *n = CLAMP(ct_received_safe(received, G_MININT64) - begin, 0, all);
     const gboolean good = *n > 0 || !reception->failure;

@@ -5,7 +5,8 @@
  * A datagram is one packet. It is received into the buffer in which it waits until it is unpacked
  * into a block: so each payload is copied twice, by the kernel and by CtSource.unpack. One thread
  * receives from all addresses, up to CT_RECEIVER_BATCH datagrams at once, reads their headers, and
- * then takes the lock once for all of them; the reader takes it twice a block.
+ * then takes the lock once for all of them; the reader takes it twice a block. A process that may
+ * run on one processor only has its reader receive while it waits.
  *
  * As of a pipe (pipe.h), the first packets are wanted several times: when the graph is checked and
  * when it is prepared. So the process keeps what ct_reception_get has opened, and receives, until a
@@ -40,8 +41,10 @@ void ct_reception_ordered(const CtReception *reception, GArray *packets);
 gsize ct_reception_skip(const CtReception *reception);
 /* The first sample of these packets. A stamp far from most of them does not count. */
 gint64 ct_reception_first(CtReception *reception, gint64 n_samples, gint64 max_gap);
-/* From now on, a thread receives; nothing if one does. Sets `first` of `sizes`. */
-gboolean ct_reception_run(CtReception *reception, CtReceivedSizes *sizes, GError **error);
+/* From now on, packets are received; nothing if they are. Sets `first` of `sizes`. `packet_rate`:
+ * packets a second to each address. */
+gboolean ct_reception_run(CtReception *reception, CtReceivedSizes *sizes, gdouble packet_rate,
+                          GError **error);
 
 /* ---- reading, by the one thread of a run ---- */
 

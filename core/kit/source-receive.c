@@ -123,5 +123,7 @@ ct_source_receive(CtSourceOpened *opened, const CtParams *given, GError **error)
             " samples in packets of %" G_GINT64_FORMAT
             " of %u lanes, but is given %" G_GINT64_FORMAT,
             least, sizes.window, sizes.n_samples, sizes.n_lanes, sizes.buffer_bytes);
-    return ct_reception_run(opened->reception, &sizes, error);
+    const gdouble packet_rate =
+        rate / (gdouble)recording->n_samples * recording->n_lanes / recording->n_files;
+    return ct_reception_run(opened->reception, &sizes, packet_rate, error);
 }

@@ -11,7 +11,6 @@ import time
 import numpy as np
 
 import network
-import tap
 from network import Burst
 from ports import free_port
 from vdif_frames import LEVELS, make_frame
@@ -339,4 +338,4 @@ class Floods(network.Network):
 
 
 if __name__ == "__main__":
-    tap.main()
+    network.main()

@@ -16,7 +16,6 @@ import numpy as np
 
 import graphs
 import network
-import tap
 from network import PATIENCE, SEED, STEP
 from ports import free_port
 
@@ -584,4 +583,4 @@ class Ends(Station):
 
 
 if __name__ == "__main__":
-    tap.main()
+    network.main()
