@@ -10,7 +10,7 @@ delay_constant(const CtNoSettings *none, const ct_x *x, const ct_w *w, ct_y *y)
     y->re = ct_multiply_add(x->re, w->re, -(x->im * w->im));
     y->im = ct_multiply_add(x->re, w->im, x->im * w->re);
 }
-CT_TABLE_SHIFT_SUM(delay_constant, CtNoSettings)
+CT_PRODUCT_SHIFT_SUM(delay_constant, CtNoSettings)
 
 #else
 /* x · exp(−2πi turns), with polynomials on both sides of the nearest quarter. */

@@ -13,5 +13,5 @@ gains(const CtNoSettings *none, const ct_x *x, const ct_w *g, ct_y *y)
     *y = *x * *g;
 #endif
 }
-CT_TABLE_MAP(gains, CtNoSettings)
+CT_PRODUCT_MAP(gains, CtNoSettings)
 #endif

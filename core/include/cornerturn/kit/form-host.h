@@ -88,6 +88,8 @@ ct_store_ci4(ct_ci8 y)
 /* The names of the macros' own variables begin with ct_own_, so that a function or a type of the
  * author's may have any other. */
 
+#include <cornerturn/kit/product-host.h>
+
 /* In front of a loop whose iterations are independent. */
 #ifdef __clang__
 #define CT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -164,30 +166,41 @@ ct_store_ci4(ct_ci8 y)
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_MAP, settings_, 1, 1, 1)
 
-#define CT_TABLE_MAP(name_, settings_)                                                             \
-    CT_KERNEL void name_##_loop(const CtFormRun *ct_own_run, const size_t ct_own_w_step)           \
+/* From element `begin` on. */
+#define CT_TABLE_LOOP(name_, settings_)                                                            \
+    CT_KERNEL void name_##_loop(const CtFormRun *ct_own_run, const size_t ct_own_begin,            \
+                                const size_t ct_own_w_step)                                        \
     {                                                                                              \
         const size_t ct_own_n = ct_own_run->n;                                                     \
         const settings_ ct_own_settings = *(const settings_ *)ct_own_run->settings;                \
         const CT_X_ELEMENT *restrict ct_own_x = ct_own_run->x[0];                                  \
         const CT_W_ELEMENT *restrict ct_own_w = ct_own_run->w;                                     \
         CT_Y_ELEMENT *restrict ct_own_y = ct_own_run->y[0];                                        \
-        for (size_t ct_own_i = 0; ct_own_i < ct_own_n; ct_own_i++) {                               \
+        for (size_t ct_own_i = ct_own_begin; ct_own_i < ct_own_n; ct_own_i++) {                    \
             const ct_x ct_own_from = CT_X_LOAD(ct_own_x[ct_own_i]);                                \
             ct_y ct_own_to;                                                                        \
             name_(&ct_own_settings, &ct_own_from, &ct_own_w[ct_own_w_step * ct_own_i],             \
                   &ct_own_to);                                                                     \
             ct_own_y[ct_own_i] = CT_Y_STORE(ct_own_to);                                            \
         }                                                                                          \
-    }                                                                                              \
+    }
+
+/* `first_` makes the first elements, and returns how many. */
+#define CT_TABLE_MAP_BY(name_, settings_, first_)                                                  \
+    CT_TABLE_LOOP(name_, settings_)                                                                \
     static void name_##_run(const CtFormRun *ct_own_run)                                           \
     {                                                                                              \
+        const size_t ct_own_made = first_(ct_own_run->x[0], ct_own_run->w, ct_own_run->w_step,     \
+                                          ct_own_run->y[0], ct_own_run->n);                        \
         if (ct_own_run->w_step == 0)                                                               \
-            name_##_loop(ct_own_run, 0);                                                           \
+            name_##_loop(ct_own_run, ct_own_made, 0);                                              \
         else                                                                                       \
-            name_##_loop(ct_own_run, 1);                                                           \
+            name_##_loop(ct_own_run, ct_own_made, 1);                                              \
     }                                                                                              \
     CT_FORM_KERNEL(name_, CT_FORM_TABLE, settings_, 1, 1, 0)
+
+#define CT_TABLE_MAP(name_, settings_)   CT_TABLE_MAP_BY(name_, settings_, ct_products_none)
+#define CT_PRODUCT_MAP(name_, settings_) CT_TABLE_MAP_BY(name_, settings_, ct_products)
 
 /* The elements of a group are in planes, or together. With AVX-512 compilers do not make vectors of
  * a loop that stores together: there, the outputs of some samples are made in planes on the stack

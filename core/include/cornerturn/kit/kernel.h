@@ -32,6 +32,9 @@
  *     CT_QUANTISE_MAP(f, Settings) the same, of floats, if f makes every part of y by
  *                                  ct_quantise(part of x, settings->scale, CT_Y_MOST, &count)
  *     CT_TABLE_MAP(f, Settings)    f(settings, &x, &w, &y)         w: of a table over some axes
+ *     CT_PRODUCT_MAP(f, Settings)  the same, if f makes the product y = x w: of complex numbers as
+ *                                      y.re = ct_multiply_add(x.re, w.re, -(x.im * w.im))
+ *                                      y.im = ct_multiply_add(x.re, w.im, x.im * w.re)
  *     CT_GROUP(f, Settings, n, m)  f(settings, x[n], y[m])         along a small axis
  *     CT_GROUP_BY(f, Settings, n, m, g)  the same; on the host, where the elements of a sample are
  *                                  together on both sides, g(settings, x, y, samples) makes the
@@ -51,6 +54,7 @@
  *     CT_WINDOW(f, Settings)       f(settings, &taps, &y)          taps.n samples along time
  *     CT_SHIFT_SUM(f, Settings)    f(settings, &x, &y)             of shifted samples, then summed
  *     CT_TABLE_SHIFT_SUM(f, Settings)  f(settings, &x, &w, &y)     the same with a table
+ *     CT_PRODUCT_SHIFT_SUM(f, Settings)  the same, if f makes the product, see CT_PRODUCT_MAP
  *     CT_JOIN(f, Settings)         f(settings, &x, &w, &y)         w: of the second input
  *     CT_MARKED_JOIN(f, Settings)  f(settings, &x, &w, &y, &valid) sets valid to 0: y is invalid
  *
@@ -89,6 +93,8 @@ typedef unsigned char ct_mark;
 
 #define CT_QUANTISE_MAP(name_, settings_)                 CT_COUNTED_MAP(name_, settings_)
 #define CT_GROUP_BY(name_, settings_, n_x_, n_y_, first_) CT_GROUP(name_, settings_, n_x_, n_y_)
+#define CT_PRODUCT_MAP(name_, settings_)                  CT_TABLE_MAP(name_, settings_)
+#define CT_PRODUCT_SHIFT_SUM(name_, settings_)            CT_TABLE_SHIFT_SUM(name_, settings_)
 
 #ifdef CT_EPILOGUE_FILE
 #include <cornerturn/kit/epilogue-forms-kernel.h>
