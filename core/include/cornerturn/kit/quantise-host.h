@@ -18,21 +18,22 @@ enum { CT_QUANTISE_PARTS = 64 };
 #if defined(__AVX512BW__)
 #define CT_QUANTISE_VECTORS 1
 
-/* 64 levels. Those of bytes: pairs of vectors become words, in turns, and these become bytes. */
+/* 64 levels. Those of bytes: byte k of 32 bits becomes that of vector k. */
 CT_KERNEL void
 ct_quantise_store(void *y, size_t at, const __m512i *levels, const int bits)
 {
     uint8_t *to = (uint8_t *)y + at * (size_t)bits / 8;
     if (bits == 8) {
+        const __m512i repeated = _mm512_broadcast_i32x4(
+            _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
         const __m512i in_order = _mm512_broadcast_i32x4(
-            _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+            _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
         const __m512i lanes =
             _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-        __m512i words[2];
-        for (int k = 0; k < 2; k++)
-            words[k] = _mm512_mask_blend_epi16(0xaaaaaaaa, levels[2 * k],
-                                               _mm512_slli_epi32(levels[2 * k + 1], 16));
-        const __m512i bytes = _mm512_shuffle_epi8(_mm512_packs_epi16(words[0], words[1]), in_order);
+        __m512i bytes = levels[0];
+        for (int k = 1; k < 4; k++)
+            bytes = _mm512_mask_shuffle_epi8(bytes, 0x1111111111111111u << k, levels[k], repeated);
+        bytes = _mm512_shuffle_epi8(bytes, in_order);
         _mm512_storeu_si512(to, _mm512_permutexvar_epi32(lanes, bytes));
         return;
     }
@@ -48,36 +49,74 @@ ct_quantise_store(void *y, size_t at, const __m512i *levels, const int bits)
     }
 }
 
+typedef struct {
+    __m512 middle, factor, least, largest;
+} ct_quantise_limits;
+
+/* Sets the levels of 64 parts; FALSE: not all are within the limits, or NaN. Sums that are are in
+ * the order of their bits, and all others are above or below these as unsigned numbers. */
+CT_KERNEL bool
+ct_quantise_within(const ct_quantise_limits *of, const float *x, __m512i *levels)
+{
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++)
+        levels[k] = _mm512_castps_si512(
+            _mm512_fmadd_ps(_mm512_loadu_ps(x + 16 * k), of->factor, of->middle));
+    const __m512i most = _mm512_max_epu32(_mm512_max_epu32(levels[0], levels[1]),
+                                          _mm512_max_epu32(levels[2], levels[3]));
+    const __m512i least = _mm512_min_epu32(_mm512_min_epu32(levels[0], levels[1]),
+                                           _mm512_min_epu32(levels[2], levels[3]));
+    return (_mm512_cmpgt_epu32_mask(most, _mm512_castps_si512(of->largest)) |
+            _mm512_cmplt_epu32_mask(least, _mm512_castps_si512(of->least))) == 0;
+}
+
+/* The same for any parts; adds to the numbers of clipped samples. */
+CT_KERNEL __m512i
+ct_quantise_any(const ct_quantise_limits *of, const float *x, __m512i *levels, __m512i clipped,
+                const int n_parts)
+{
+    const __m512i one = n_parts == 2 ? _mm512_set1_epi64(1) : _mm512_set1_epi32(1);
+    __m512 sums[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        sums[k] = _mm512_fmadd_ps(_mm512_loadu_ps(x + 16 * k), of->factor, of->middle);
+        const __m512 within = _mm512_max_ps(_mm512_min_ps(sums[k], of->largest), of->least);
+        const __m512i before = _mm512_castps_si512(sums[k]);
+        levels[k] = _mm512_castps_si512(within);
+        clipped = n_parts == 2
+                      ? _mm512_mask_add_epi64(clipped, _mm512_cmpneq_epi64_mask(before, levels[k]),
+                                              clipped, one)
+                      : _mm512_mask_add_epi32(clipped, _mm512_cmpneq_epi32_mask(before, levels[k]),
+                                              clipped, one);
+    }
+    const __mmask16 nan = _mm512_cmp_ps_mask(sums[0], sums[1], _CMP_UNORD_Q) |
+                          _mm512_cmp_ps_mask(sums[2], sums[3], _CMP_UNORD_Q);
+    if (__builtin_expect(nan, 0))
+        for (int k = 0; k < 4; k++)
+            levels[k] =
+                _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(sums[k], sums[k], _CMP_ORD_Q), levels[k]);
+    return clipped;
+}
+
+/* Where samples are clipped, more may follow soon: it is not asked for each 64 parts. */
+enum { CT_QUANTISE_BEYOND = 1024 };
+
 CT_KERNEL uint32_t
 ct_quantise_vectors(const float *x, void *y, size_t n, float scale, int most, const int bits,
                     const int n_parts)
 {
-    const __m512 middle = _mm512_set1_ps(0x1.8p23f), factor = _mm512_set1_ps(scale);
-    const __m512 least = _mm512_set1_ps(0x1.8p23f - (float)most);
-    const __m512 largest = _mm512_set1_ps(0x1.8p23f + (float)most);
-    const __m512i one = n_parts == 2 ? _mm512_set1_epi64(1) : _mm512_set1_epi32(1);
-    __m512i clipped = _mm512_setzero_si512();
-    for (size_t i = 0; i < n; i += 64) {
-        __m512 sums[4];
-        __m512i levels[4];
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; k++) {
-            sums[k] = _mm512_fmadd_ps(_mm512_loadu_ps(x + i + 16 * k), factor, middle);
-            const __m512 within = _mm512_max_ps(_mm512_min_ps(sums[k], largest), least);
-            const __m512i before = _mm512_castps_si512(sums[k]);
-            levels[k] = _mm512_castps_si512(within);
-            clipped = n_parts == 2
-                          ? _mm512_mask_add_epi64(
-                                clipped, _mm512_cmpneq_epi64_mask(before, levels[k]), clipped, one)
-                          : _mm512_mask_add_epi32(
-                                clipped, _mm512_cmpneq_epi32_mask(before, levels[k]), clipped, one);
+    const ct_quantise_limits of = {
+        _mm512_set1_ps(0x1.8p23f),
+        _mm512_set1_ps(scale),
+        _mm512_set1_ps(0x1.8p23f - (float)most),
+        _mm512_set1_ps(0x1.8p23f + (float)most),
+    };
+    __m512i clipped = _mm512_setzero_si512(), levels[4];
+    for (size_t i = 0, beyond = 0; i < n; i += 64) {
+        if (i < beyond || __builtin_expect(!ct_quantise_within(&of, x + i, levels), 0)) {
+            beyond = i < beyond ? beyond : i + CT_QUANTISE_BEYOND;
+            clipped = ct_quantise_any(&of, x + i, levels, clipped, n_parts);
         }
-        const __mmask16 nan = _mm512_cmp_ps_mask(sums[0], sums[1], _CMP_UNORD_Q) |
-                              _mm512_cmp_ps_mask(sums[2], sums[3], _CMP_UNORD_Q);
-        if (__builtin_expect(nan, 0))
-            for (int k = 0; k < 4; k++)
-                levels[k] = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(sums[k], sums[k], _CMP_ORD_Q),
-                                                   levels[k]);
         ct_quantise_store(y, i, levels, bits);
     }
     return (uint32_t)(n_parts == 2 ? _mm512_reduce_add_epi64(clipped)
