@@ -231,6 +231,9 @@ run_thread(gpointer data)
     CtReception *reception = data;
     guint n_found = 0;
     pthread_setname_np(pthread_self(), "receive");
+    /* The lock is free when the first datagrams have been taken. */
+    pthread_mutex_lock(&reception->lock);
+    pthread_mutex_unlock(&reception->lock);
     while (!atomic_load(&reception->stops)) {
         const guint n_moves = atomic_load(&reception->n_moves);
         if (!get_turn(reception, n_moves, &n_found))
