@@ -72,6 +72,7 @@ prepare(CtPrepare *prepare, gpointer *state, GError **error)
     shape->aim_row = prepare->tuning[FIR_ROW];
     shape->aim_floats = prepare->tuning[FIR_FLOATS];
     ct_fir_shape(shape, input, output);
+    shape->stands = self->as_given.sum != NULL && shape->hop_cells == shape->tap_cells;
     if (!ct_fir_cut(shape, &self->packed, input, output, TRUE, output->max_samples, error) ||
         !ct_fir_cut(shape, &self->loose, input, output, FALSE, output->max_samples, error))
         return FALSE;
@@ -375,13 +376,15 @@ tile_gather(const Tile *tile, const CtBlock *out, const guint8 *x, guint8 *y, gi
     }
 }
 
-/* Whether the tile is filtered where it stands: samples are floats, as dense as in scratch, and
- * vectors end within the row or the window. */
+/* Whether the tile is filtered where it stands: samples are summed as they are, as dense as in
+ * scratch, and vectors end within the row or the window. */
 static gboolean
 needs_no_copy(const Tile *tile)
 {
     const Fir *self = tile->self;
-    if (!self->shape.is_float || self->shape.apart || tile->time_in % (gint64)sizeof(float) != 0)
+    if (!self->shape.is_float && tile->samples != &self->as_given)
+        return FALSE;
+    if (self->shape.apart || tile->time_in % (gint64)tile->samples->bytes != 0)
         return FALSE;
     if (tile->n_samples > 1 && !is_dense(tile))
         return FALSE;
@@ -411,7 +414,7 @@ work_tile(Tile *tile, const CtBlock *out, const guint8 *x, guint8 *y, gint64 ind
     }
     x += tile->first_float / (gint64)shape->parts * (gint64)shape->element_bytes;
     if (needs_no_copy(tile)) {
-        const gint64 sample = tile->time_in / (gint64)sizeof(float);
+        const gint64 sample = tile->time_in / (gint64)tile->samples->bytes;
         tile_filter(tile, x + tile_sample(tile, 0) * tile->time_in, shape->cell * sample, y);
         return;
     }

@@ -10,8 +10,8 @@
  * cache sets. */
 #define GATHER_UNIT    16
 #define GATHER_PADDING 64
-/* Floats of a row, at least, where samples are not copied: a page of memory. */
-#define FLOAT_ROW 1024
+/* Bytes of a row, at least, where samples are not copied: a page of memory. */
+#define STANDING_BYTES 4096
 /* Samples under a window whose cells are narrower than a vector: if it has more, it is converted
  * by itself. */
 #define MOST_WINDOW 16384
@@ -83,7 +83,8 @@ cut_series(const FirShape *shape, FirCut *cut, const CtBinding *input, const CtB
 
     gsize unit = cut->inner * shape->element_bytes;
     gboolean time_next = axis > 0 && axis - 1 == shape->time_in;
-    cut->gather = !(time_next && packed) && unit <= GATHER_UNIT && (unit & (unit - 1)) == 0;
+    cut->dense = time_next && packed;
+    cut->gather = !cut->dense && unit <= GATHER_UNIT && (unit & (unit - 1)) == 0;
     guint first_gathered = axis;
     while (packed && cut->gather && first_gathered > 0 && first_gathered - 1 != shape->time_in)
         first_gathered--;
@@ -116,14 +117,15 @@ static void
 cut_tiles(const FirShape *shape, FirCut *cut, gint64 most)
 {
     gint64 repeat = (gint64)cut->repeat, row = shape->cell * repeat;
+    gint64 part_bytes = (gint64)(shape->element_bytes / shape->parts);
 
     /* Every cell costs a call, so that the cells are longer if there are few outputs. */
     gboolean grows = shape->hop_cells > 1;
     cut->tile_outputs = MIN(grows ? FIR_MAX_PLACES : shape->aim_outputs, MAX(1, most));
     gint64 n_cells = ct_fir_cells(shape, cut->tile_outputs);
     gint64 aim = MAX(shape->aim_row, shape->aim_floats / n_cells);
-    if (shape->is_float && !cut->gather)
-        aim = MAX(aim, FLOAT_ROW);
+    if (shape->is_float ? !cut->gather : shape->stands && cut->dense)
+        aim = MAX(aim, STANDING_BYTES / part_bytes);
 
     cut->tiles_per_sample = MAX(1, (repeat + aim / 2) / aim);
     cut->tile_samples = 1;

@@ -35,6 +35,7 @@ typedef struct {
      * output is a row of cells by itself, of P samples each. */
     gboolean apart;
     gboolean rotates;
+    gboolean stands; /* dense samples are summed where they stand, not copied */
 
     gint64 aim_outputs, aim_row, aim_floats; /* of a tile */
 } FirShape;
@@ -49,6 +50,7 @@ typedef struct {
     gint64 n_units;
     gint64 group; /* units that are gathered together */
     gboolean gather;
+    gboolean dense; /* samples follow one another in time as in a tile */
     gsize inner;
     gsize repeat;     /* floats of a sample: inner series times parts */
     int *float_phase; /* [repeat + FIR_MAX_VECTOR] j / repeat */

@@ -104,10 +104,11 @@ sum_vector(const FirRows *rows, const size_t n, Taps taps, size_t t, size_t e, s
         STORE(y + (ptrdiff_t)i * rows->y_step, sum[i], n_floats, rows, t + i, e);
 }
 
-/* Outputs t … t + n − 1. */
+/* Outputs t … t + n − 1. What is stored cannot change the copy, which so stays in registers. */
 INLINE void
-sum_block(const FirRows *rows, const size_t n, size_t t)
+sum_block(const FirRows *given, const size_t n, size_t t)
 {
+    const FirRows own = *given, *rows = &own;
     Taps taps = find_taps(rows, 0);
     size_t e = 0;
 

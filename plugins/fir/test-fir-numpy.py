@@ -125,6 +125,18 @@ class FirTest(graphs.GraphTest):
                     n = n_channels * n_taps + int(rng.integers(0, 40)) * hop
                     self.check(kind, variant, n, n_channels, n_taps, hop, others)
 
+    def test_rows(self):
+        """Rows of a tap that are longer than a tile: the last tile is shorter than others, or a
+        sample of many series takes several."""
+        kinds = ["ci8", "i8", "ci16", "ci4", "cf32"]
+        sizes = [(101, 17, 101, (23, 2)), (150, 16, 50, (15, 2)), (3, 5, 3, (1601, 2))]
+        for variant, kind, (n_channels, n_taps, hop, others) in itertools.product(
+                VARIANTS[1:], kinds, sizes):
+            with self.subTest(variant=variant, kind=kind, n_channels=n_channels):
+                n = n_channels * n_taps + 20 * hop
+                self.check(kind, variant, n, n_channels, n_taps, hop, others, cuts=(n // 2, 97),
+                           workers=2)
+
     def test_tails(self):
         """A stream gives ⌊(N − P·n_taps)/H⌋ + 1 outputs, or none if it is too short."""
         for variant in VARIANTS[:2]:
