@@ -15,7 +15,7 @@
 #define BETWEEN_BYTES (1 << 19)
 /* Spectra that are filtered together. Fewer would read their history again too often; more gain
  * nothing. */
-#define LEAST_SPECTRA 16
+#define LEAST_SPECTRA 8
 #define MOST_SPECTRA  64
 /* The least spectra of a slice of time. */
 #define LEAST_SLICE 8
@@ -43,7 +43,7 @@ enum { SPECTRA = FIR_N_TUNABLES };
 static const CtTunable tunables[] = {
     FIR_TUNABLES(CT_VECTOR_BYTES == 64 ? 16 : 8),
     [SPECTRA] = {"spectra", CT_VALUES(0, 8, 16, 32, 64, 128), 0,
-                 "spectra that are filtered, then transformed; 0: 16 to 64, as fit the cache"},
+                 "spectra that are filtered, then transformed; 0: 8 to 64, as fit the cache"},
     {NULL},
 };
 

@@ -80,6 +80,19 @@ class PfbTest(graphs.GraphTest):
                                int(rng.integers(1, 4))).array
                     numpy.testing.assert_array_equal(cut, got)
 
+    def test_large(self):
+        """The largest spectra, of which few are filtered together, and others near them."""
+        for n_channels, n_stations in (256, 16), (256, 15), (243, 13), (512, 8):
+            fir, fft = f"n_channels: {n_channels}, n_taps: 16", "shift: false"
+            x = samples("ci8", (n_channels * (16 + 42) + 5, n_stations, 2))
+            wanted = bank("ci8", ORDERS[0], x, fir, fft, "reference").array
+            for isa in SETS:
+                with self.subTest(n_channels=n_channels, n_stations=n_stations, isa=isa):
+                    whole = bank("ci8", ORDERS[0], x, fir, fft, "fused-" + isa).array
+                    self.near(whole, wanted, n_channels, 16)
+                    cut = bank("ci8", ORDERS[0], x, fir, fft, "fused-" + isa, (1001, 17), 2).array
+                    numpy.testing.assert_array_equal(cut, whole)
+
     def test_tunings(self):
         """Many combinations of the tunables' values, including the filter's."""
         fir, fft = "n_channels: 64, n_taps: 8", "shift: false"
@@ -119,8 +132,8 @@ class PfbTest(graphs.GraphTest):
         self.assertIn(words, str(context.exception))
 
     def test_refusals(self):
-        self.refused("it wants spectra of at most 32768 bytes, of which a cache holds enough, but "
-                     "is given 40960", (4096, 5, 2), "n_channels: 512, n_taps: 2", "shift: false",
+        self.refused("it wants spectra of at most 65536 bytes, of which a cache holds enough, but "
+                     "is given 81920", (4096, 5, 2), "n_channels: 1024, n_taps: 2", "shift: false",
                      "time channel station pol")
         self.refused("it transforms the axis phase alone", (64, 5, 2), "n_channels: 8, n_taps: 2",
                      "axis: station, to: beam", "time phase beam pol")
