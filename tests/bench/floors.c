@@ -212,7 +212,7 @@ check_correlator(Floors *floors)
         peer_numpy_new(2),
     };
     measure(floors, all, G_N_ELEMENTS(all));
-    note(floors, "fx-correlator, two workers: beside numpy", ratio(all[0], all[1]), 12, "× numpy");
+    note(floors, "fx-correlator, two workers: beside numpy", ratio(all[0], all[1]), 40, "× numpy");
     free_all(all, G_N_ELEMENTS(all));
 }
 
