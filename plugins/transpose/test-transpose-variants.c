@@ -171,6 +171,52 @@ test_blocks(void)
     }
 }
 
+/* Checks what a variant writes past the caches, whatever the size. */
+static void
+check_streamed(const VariantTest *test, const CtVariant *variant, const char *const order[2],
+               const CtBlock *in, const CtBlock *out)
+{
+    const gsize bytes = (gsize)in->stride[1];
+    gint64 tuning[CT_MAX_TUNABLES];
+    ct_tuning_defaults(variant, tuning);
+    if (ct_registry_isa_refusal(test->registry, variant->isa) ||
+        !ct_tuning_set(variant, "stream", 2, tuning))
+        return;
+    VariantTest tuned = *test;
+    tuned.tuning = tuning;
+    variant_test_run(&tuned, variant, order[0], in, order[1], out, 1, &in->n_samples, 1);
+    for (gint64 t = 0; t < in->length[0]; t++)
+        for (gint64 c = 0; c < in->length[1]; c++)
+            g_assert_cmpmem(out->data + c * out->stride[0] + t * out->stride[1], bytes,
+                            in->data + t * in->stride[0] + c * in->stride[1], bytes);
+}
+
+/* Rows of the output that begin at lines of the cache, longer than a tile by any number of
+ * elements. */
+static void
+test_lines(void)
+{
+    static const char *const order[] = {"time channel", "channel time"};
+
+    for (gint64 n = 64; n < (is_sanitized(NULL) ? 80 : 160); n++) {
+        g_autofree char *lengths = g_strdup_printf("time:%" G_GINT64_FORMAT " channel:64", n);
+        VariantTest *test =
+            variant_test_new("transpose", "{ layout: '[channel time]' }", CT_CF64, lengths);
+        const GPtrArray *variants = ct_registry_variants(test->registry, "transpose");
+        CtBlock in = variant_test_block(&test->in, order[0], n, 0, 0);
+        CtBlock out = variant_test_block(&test->out, order[1], n, 0, 0xa5);
+        g_aligned_free(out.data);
+        out.stride[0] = (out.stride[0] + 63) / 64 * 64;
+        out.data = g_aligned_alloc((gsize)(64 * out.stride[0]), 1, 64);
+        variant_test_visit(&in, fill_part, &in);
+        for (guint i = 0; i < variants->len; i++)
+            check_streamed(test, g_ptr_array_index(variants, i), order, &in, &out);
+        g_aligned_free(in.data);
+        g_aligned_free(out.data);
+        variant_test_free(test);
+    }
+}
+
 /* Kernels of every form: with words of one, two and four units. */
 static void
 test_kernels(void)
@@ -199,6 +245,7 @@ main(int argc, char **argv)
     g_test_add_func("/transpose/permutations", test_permutations);
     g_test_add_func("/transpose/orders", test_orders);
     g_test_add_func("/transpose/blocks", test_blocks);
+    g_test_add_func("/transpose/lines", test_lines);
     g_test_add_func("/transpose/kernels", test_kernels);
     return g_test_run();
 }

@@ -279,12 +279,11 @@ writes_lines(const TransposePlan *plan, const Tile *tile, const uint8_t *out)
 {
     uintptr_t places = (uintptr_t)out | tile->n_b * plan->element;
     for (unsigned i = 0; i < plan->n_axes; i++) {
-        const size_t length = plan->axis[i].length;
-        uintptr_t elements = 1; /* of the axis between tiles, or between rows */
-        if (transpose_holds(plan->b, plan->n_b, i))
-            elements = plan->tile[i] | (length - plan->tile[i]);
-        if (elements < length)
-            places |= elements * (uintptr_t)plan->axis[i].out;
+        const TransposeAxis *axis = &plan->axis[i];
+        if (!transpose_holds(plan->b, plan->n_b, i)) /* rows, or tiles of them */
+            places |= axis->length > 1 ? (uintptr_t)axis->out : 0;
+        else if (plan->tile[i] < axis->length) /* the last tile may overlap the one before */
+            places |= (plan->tile[i] | (axis->length - plan->tile[i])) * (uintptr_t)axis->out;
     }
     return CT_VECTOR_BYTES == LINE && places % LINE == 0;
 }
