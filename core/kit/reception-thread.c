@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who receives packets from the network, and how.
  *
- * Where there are processors enough, a thread does, beside the reader. On one processor, the change
- * from thread to thread would take as long as a packet, at each batch; so there the reader receives
+ * Where there are several processors, a thread does, beside the reader. On one, the two would
+ * change places many times a block, which takes a sixth of the time; so there the reader receives
  * itself while it waits, and the thread only while the reader is away, at work or held up by the
  * graph. Whoever receives has the turn, a lock. */
 #define _GNU_SOURCE /* cpu_set_t, pthread_setname_np */
