@@ -3,59 +3,21 @@
  * computed a tile at a time. For each tile, samples that are not contiguous, or are of another
  * type, are staged: gathered and converted once for a group of terms and many indices of the new
  * axis. What a group adds to one sum fits into the L1 cache, and all that is staged into the L2. */
-#include "window-private.h"
+#include "window-host-private.h"
 
-#include <cornerturn/kit/convert.h>
 #include <string.h>
 
 enum {
-    TILE = 512,       /* elements of a run */
-    LONG_TILE = 2048, /* the same if shifts spread far, so that many more samples are staged */
     TIMES = 256,      /* elements of a run along time if its neighbours are of other axes */
     TIMES_MOVED = 64, /* the same without a function */
-    GROUP = CT_SHIFT_TERMS,
-    MADE = 64,         /* indices of the new axis, at most */
-    LONG_SPAN = 16384, /* samples of a term that are staged besides those of a tile, at most */
-    GATHERED = 8,      /* times of a term that are gathered before the next one's */
-    LONG_RUN = 16,     /* elements of a run that need not be along time */
-    PIECE = 1024,      /* elements of a long row */
-    REPEATED = TILE * sizeof(gdouble), /* bytes of repeated entries, at most */
+    GATHERED = 8,     /* times of a term that are gathered before the next one's */
+    LONG_RUN = 16,    /* elements of a run that need not be along time */
+    PIECE = 1024,     /* elements of a long row */
 };
-
-/* The least and the largest shift of a term for some indices of the new axis. */
-typedef struct {
-    gint64 least, most;
-} Span;
-
-typedef struct {
-    CtWindowState base;
-    CtConvert load, store;
-    gboolean loads, stores; /* whether types are converted */
-    gsize in_bytes, x_bytes, y_bytes, out_bytes;
-    CtWindowEntries entries; /* [axes of input and output][new axis][axis of the sum] */
-    gsize w_bytes;
-    gboolean is_single; /* neither sum nor new axis */
-    gint64 n_series;    /* of lines */
-    gboolean moves;     /* lines shift samples: rows at one time, which do not, are no way */
-    gint64 tile;        /* elements for which samples are staged */
-    gint64 made;        /* indices of the new axis for which they are */
-    gint64 n_made_tiles;
-    Span *spans; /* [axes of input and output][tile of the new axis][axis of the sum]; NULL: tiles
-                    of one index */
-    gsize slot;  /* bytes of a staged term */
-    /* offsets in scratch */
-    gsize raw, steps, sums, given, values, w;
-} State;
-
-/* The line of a series that was found last. */
-typedef struct {
-    gint64 begin, end; /* samples of the firing; 0 and 0: none yet */
-    CtWindowLine line; /* at sample `begin` */
-} Line;
 
 /* A firing, or a share of it. */
 typedef struct {
-    const State *state;
+    const CtWindowHost *state;
     const CtWork *work;
     gint64 in_time, in_term[2], out_made; /* strides */
     guint8 *scratch;
@@ -63,151 +25,23 @@ typedef struct {
     gint64 time;         /* the first sample of the run, or of the row */
     gboolean is_along_time;
     gboolean is_staged;
-    CtBoxAxis row;   /* of short rows that are computed for several times at once */
-    gdouble *values; /* of each series, at the sample of a row */
-    Line *lines;     /* by series */
+    CtBoxAxis row;            /* of short rows that are computed for several times at once */
+    gdouble *values;          /* of each series, at the sample of a row */
+    CtWindowLineFound *lines; /* by series */
 } Job;
 
-/* ---- prepare ---- */
-
-static gint64
-padded(gint64 bytes)
-{
-    return (bytes + 63) & ~(gint64)63;
-}
+/* ---- a tile ---- */
 
 /* The span of a term for the indices of the new axis from `made` on. */
-static Span
-span_of(const State *self, gint64 entry, gint64 made, gint64 term)
+static CtWindowSpan
+span_of(const CtWindowHost *self, gint64 entry, gint64 made, gint64 term)
 {
     const gint64 n_terms = self->base.n_terms, outer = entry / (n_terms * self->base.n_made);
     const gint64 shift = self->entries.shifts[entry + made * n_terms + term];
     return self->spans
                ? self->spans[(outer * self->n_made_tiles + made / self->made) * n_terms + term]
-               : (Span){shift, shift};
+               : (CtWindowSpan){shift, shift};
 }
-
-/* Finds the spans for tiles of `made` indices of the new axis; returns the longest, in samples
- * besides the first, or -1 on failure. */
-static gint64
-find_spans(State *self, gint64 made, GError **error)
-{
-    const gint64 n_terms = self->base.n_terms, n_made = self->base.n_made;
-    const gint64 *shift = self->entries.shifts;
-    gint64 longest = 0;
-    g_clear_pointer(&self->spans, g_free);
-    self->made = made;
-    self->n_made_tiles = (n_made + made - 1) / made;
-    if (made == 1)
-        return 0;
-    const gint64 n_tiles = self->entries.n / (n_terms * n_made) * self->n_made_tiles;
-    self->spans = CT_TABLE(Span, n_tiles * n_terms, "shifts", error);
-    if (!self->spans)
-        return -1;
-    for (gint64 tile = 0; tile < n_tiles; tile++) {
-        const gint64 n = MIN(n_made - tile % self->n_made_tiles * made, made);
-        for (gint64 i = 0; i < n * n_terms; i++, shift++) {
-            Span *span = &self->spans[tile * n_terms + i % n_terms];
-            span->least = i < n_terms ? *shift : MIN(span->least, *shift);
-            span->most = i < n_terms ? *shift : MAX(span->most, *shift);
-            longest = MAX(longest, span->most - span->least);
-        }
-    }
-    return longest;
-}
-
-/* The axes with entries: those that both sides have, the new one, that of the sum. */
-static gboolean
-prepare_tables(State *self, const CtLayout *layout, GError **error)
-{
-    const CtWindowState *base = &self->base;
-    const CtWindowChoice *choice = &base->taps->choice;
-    CtBoxes *boxes = &self->base.form.boxes;
-    const char *axes[CT_MAX_AXES + 1];
-    /* Entries for every element make long rows; where shifts differ, runs are along time. */
-    const gint64 n_sums = base->n_made * base->n_terms;
-    self->is_single = n_sums == 1;
-    const gboolean all = self->is_single && base->has_table && !base->shifts_differ;
-    guint n = ct_window_place(&self->base, layout, all, n_sums, axes);
-    if (base->made >= 0)
-        axes[n++] = ct_axis_name(choice->made);
-    n = ct_window_add_sums(base, axes, n);
-    if (!ct_window_expand(base, axes, n, &self->entries, error))
-        return FALSE;
-    boxes->table = self->entries.shifts ? (const guint8 *)self->entries.shifts
-                                        : (const guint8 *)self->entries.series;
-    self->n_series = 1;
-    for (guint a = 0; a < choice->shifts.n_axes; a++)
-        self->n_series *= choice->shifts.lengths[a];
-    return TRUE;
-}
-
-/* Divides the scratch memory; returns its size. */
-static gsize
-plan_scratch(State *self, gint64 longest)
-{
-    const gint64 n = self->tile + longest + self->base.taps->n - 1;
-    const gsize group = (gsize)MIN(self->base.n_terms, GROUP);
-    self->slot = (gsize)padded(n * (gint64)MAX(self->x_bytes, self->in_bytes)) + 64;
-    self->raw = group * self->slot;
-    self->steps = self->raw + group * self->slot;
-    self->given = self->steps + CT_CONVERT_SCRATCH(self->tile);
-    self->sums = self->given + (gsize)self->tile * 16;
-    self->w = self->sums + (gsize)(self->made * self->tile) * self->y_bytes;
-    self->values = self->w + REPEATED;
-    /* After a change of a parameter, there may be lines, with a series for every index. */
-    const CtFormTable *shifts = &self->base.taps->choice.shifts;
-    gint64 most_series = self->is_single ? 1 : 0;
-    for (guint a = 0; a < shifts->n_axes; a++)
-        most_series *= ct_stream_length(self->base.in, shifts->axes[a]);
-    return self->values + (gsize)most_series * (sizeof(gdouble) + sizeof(Line));
-}
-
-gboolean
-ct_window_prepare(CtPrepare *prepare, gpointer *state, GError **error)
-{
-    State *self = *state = g_new0(State, 1);
-    const CtIsa isa = prepare->variant->isa;
-    if (!ct_window_init(&self->base, prepare, isa, prepare->n_items, error))
-        return FALSE;
-    const CtFormState *form = &self->base.form;
-    const CtType in = form->boxes.in_type, out = form->boxes.out_type;
-    const CtType x = form->kernel ? form->kernel->x : in, y = form->kernel ? form->kernel->y : out;
-    self->loads = in != x;
-    self->stores = y != out;
-    self->load = ct_convert_steps(isa, in, x);
-    self->store = ct_convert_steps(isa, y, out);
-    self->in_bytes = ct_type_info(in)->bytes;
-    self->x_bytes = ct_type_info(x)->bytes;
-    self->y_bytes = ct_type_info(y)->bytes;
-    self->out_bytes = ct_type_info(out)->bytes;
-    self->w_bytes = form->kernel ? ct_type_info(form->kernel->w)->bytes : 0;
-    self->moves = self->base.taps->choice.line && prepare->nodes[0].footprint.window > 1;
-    if (!prepare_tables(self, &prepare->inputs[0].layout, error))
-        return FALSE;
-    gint64 made = MIN(self->base.n_made, MADE), longest = find_spans(self, made, error);
-    for (; longest > LONG_SPAN; longest = find_spans(self, made, error))
-        made = (made + 1) / 2;
-    if (longest < 0)
-        return FALSE;
-    self->tile = longest > LONG_TILE / 2 ? LONG_TILE : TILE;
-    prepare->scratch_bytes = plan_scratch(self, longest);
-    return TRUE;
-}
-
-void
-ct_window_finish(gpointer state)
-{
-    State *self = state;
-    if (!self)
-        return;
-    ct_window_entries_clear(&self->entries);
-    ct_window_clear(&self->base);
-    g_free(self->spans);
-    g_free(self);
-}
-
-/* ---- a tile ---- */
 
 /* Stages n[j] samples of each term j from in[j] on, `stride` bytes apart: contiguous ones of the
  * kernel's type, in slots. Neighbours in memory may be of other terms: some times of all terms are
@@ -215,7 +49,7 @@ ct_window_finish(gpointer state)
 static void
 stage(const Job *job, const guint8 *const *in, gint64 stride, const gint64 *n, gsize n_terms)
 {
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const gint64 bytes = (gint64)self->in_bytes, tile = self->tile;
     const gboolean is_gathered = stride != bytes;
     guint8 *raw = job->scratch + (self->loads ? self->raw : 0);
@@ -239,7 +73,7 @@ stage(const Job *job, const guint8 *const *in, gint64 stride, const gint64 *n, g
 static void
 store(const Job *job, const guint8 *y, guint8 *out, gint64 stride, gsize n)
 {
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const gint64 bytes = (gint64)self->out_bytes;
     if (self->stores) {
         guint8 *made = stride == bytes ? out : job->scratch + self->given;
@@ -256,15 +90,15 @@ static void
 point_terms(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 term,
             const CtBoxAxis *run, gint64 n, gsize n_terms, const guint8 **from, gint64 *least)
 {
-    const State *self = job->state;
-    gint64 used[GROUP] = {0};
+    const CtWindowHost *self = job->state;
+    gint64 used[CT_SHIFT_TERMS] = {0};
     for (gsize j = 0; j < n_terms; j++) {
         const gint64 at = term + (gint64)j, n_fast = self->base.n_fast;
         from[j] = in + at / n_fast * job->in_term[0] + at % n_fast * job->in_term[1];
         least[j] = 0;
         if (!job->is_staged)
             continue;
-        const Span span = span_of(self, entry, made, at);
+        const CtWindowSpan span = span_of(self, entry, made, at);
         least[j] = span.least;
         from[j] += span.least * job->in_time;
         used[j] = n + (job->is_along_time ? span.most - span.least + self->base.taps->n - 1 : 0);
@@ -277,7 +111,7 @@ point_terms(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 
 }
 
 static const guint8 *
-table_at(const State *self, gint64 entry)
+table_at(const CtWindowHost *self, gint64 entry)
 {
     return self->entries.table ? self->entries.table + entry * (gint64)self->w_bytes : NULL;
 }
@@ -288,18 +122,18 @@ static void
 compute_group(const Job *job, const guint8 *in, gint64 entry, gint64 made, gint64 term, guint8 *out,
               const CtBoxAxis *run, gint64 n)
 {
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const gint64 n_terms = self->base.n_terms;
     const gint64 *shifts = self->entries.shifts;
     const gboolean is_direct = !self->stores && run->out == (gint64)self->y_bytes;
-    const gsize group = (gsize)MIN(n_terms - term, GROUP);
+    const gsize group = (gsize)MIN(n_terms - term, CT_SHIFT_TERMS);
     const gint64 step = job->is_staged ? (gint64)self->x_bytes : job->in_time;
-    const guint8 *from[GROUP] = {0};
-    gint64 least[GROUP];
+    const guint8 *from[CT_SHIFT_TERMS] = {0};
+    gint64 least[CT_SHIFT_TERMS];
     point_terms(job, in, entry, made, term, run, n, group, from, least);
     for (gint64 m = 0; m < MIN(self->base.n_made - made, self->made); m++) {
         const gint64 first = entry + (made + m) * n_terms + term;
-        gconstpointer x[GROUP];
+        gconstpointer x[CT_SHIFT_TERMS];
         gpointer y = is_direct ? out + (made + m) * job->out_made
                                : job->scratch + self->sums + m * self->tile * (gint64)self->y_bytes;
         const CtWindowRun window = {
@@ -348,7 +182,7 @@ static void
 compute_single(const Job *job, const guint8 *in, gint64 entry, guint8 *out, gint64 n,
                gconstpointer w, gboolean w_step)
 {
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     gconstpointer x = in + self->entries.shifts[entry] * job->in_time;
     gpointer y = out;
     const CtWindowRun window = {
@@ -374,10 +208,10 @@ compute_repeated(gpointer data, const guint8 *in, const guint8 *table, guint8 *o
                  const CtBoxAxis *times)
 {
     const Job *job = data;
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const gint64 entry = entry_of(job, table), n = job->row.length;
     const gint64 bytes = n * (gint64)self->w_bytes;
-    const gint64 most = MIN(REPEATED / bytes, times->length);
+    const gint64 most = MIN(CT_WINDOW_REPEATED / bytes, times->length);
     guint8 *w = job->scratch + self->w;
     for (gint64 k = 0; k < most; k++)
         memcpy(w + k * bytes, table_at(self, entry), (gsize)bytes);
@@ -390,7 +224,7 @@ static void
 compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, const CtBoxAxis *run)
 {
     const Job *job = data;
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const gint64 entry = entry_of(job, table);
     if (!self->base.form.kernel) {
         move(job, in + self->entries.shifts[entry] * job->in_time, out, run, run->length);
@@ -401,10 +235,10 @@ compute_run(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, c
                        self->entries.table && run->table != 0);
         return;
     }
-    const gint64 tile = job->is_staged ? self->tile : TILE;
+    const gint64 tile = job->is_staged ? self->tile : CT_WINDOW_TILE;
     for (gint64 i = 0; i < run->length; i += tile)
         for (gint64 made = 0; made < self->base.n_made; made += self->made)
-            for (gint64 term = 0; term < self->base.n_terms; term += GROUP)
+            for (gint64 term = 0; term < self->base.n_terms; term += CT_SHIFT_TERMS)
                 compute_group(job, in + i * run->in, entry + i * run->table, made, term,
                               out + i * run->out, run, MIN(run->length - i, tile));
 }
@@ -422,7 +256,7 @@ static void
 compute_values(const Job *job, const guint8 *in, guint8 *out, const CtBoxAxis *run, gint64 n,
                const gdouble *w, gsize w_step)
 {
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const gboolean is_direct = !self->stores && run->out == (gint64)self->y_bytes;
     gconstpointer x = in;
     gpointer y = is_direct ? out : job->scratch + self->sums;
@@ -454,7 +288,7 @@ static CtWindowLine
 line_at(const Job *job, gint64 series, gint64 sample)
 {
     const CtWindowChoice *choice = &job->state->base.taps->choice;
-    Line *last = &job->lines[series];
+    CtWindowLineFound *last = &job->lines[series];
     if (sample < last->begin || sample >= last->end) {
         choice->line(choice->data, series, tick_of(job, sample),
                      job->work->outputs[0].n_samples - sample, &last->line);
@@ -473,7 +307,7 @@ compute_lines(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
               const CtBoxAxis *run)
 {
     const Job *job = data;
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const CtWindowTaps *taps = self->base.taps;
     const gint64 entry = entry_of(job, table);
     const gdouble *factors = (const gdouble *)self->entries.table;
@@ -484,7 +318,7 @@ compute_lines(gpointer data, const guint8 *in, const guint8 *table, guint8 *out,
         const gdouble first = factor * line.first, step = factor * line.step;
         const guint8 *from = in + (taps->before + line.shift) * job->in_time;
         for (const gint64 end = MIN(i + line.n, run->length); i < end;) {
-            const gint64 n = MIN(end - i, TILE);
+            const gint64 n = MIN(end - i, CT_WINDOW_TILE);
             const gint32 n_values = !factors ? 0 : step != 0 ? (gint32)n : 1;
             const gdouble since = (gdouble)line.since;
             for (gint32 k = 0; k < n_values; k++)
@@ -501,11 +335,11 @@ static void
 compute_row(gpointer data, const guint8 *in, const guint8 *table, guint8 *out, const CtBoxAxis *run)
 {
     const Job *job = data;
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     gdouble *w = (gdouble *)(job->scratch + self->w);
-    for (gint64 i = 0; i < run->length; i += TILE) {
+    for (gint64 i = 0; i < run->length; i += CT_WINDOW_TILE) {
         const gint64 entry = entry_of(job, table) + i * run->table;
-        const gint64 n = MIN(run->length - i, TILE), n_values = run->table != 0 ? n : 1;
+        const gint64 n = MIN(run->length - i, CT_WINDOW_TILE), n_values = run->table != 0 ? n : 1;
         const guint32 *series = self->entries.series + entry;
         const gdouble *factors = (const gdouble *)self->entries.table;
         for (gint64 k = 0; k < n_values && factors; k++)
@@ -520,7 +354,7 @@ begin_lines(Job *job)
 {
     const gsize n = (gsize)job->state->n_series;
     job->values = (gdouble *)(job->scratch + job->state->values);
-    job->lines = (Line *)(job->values + n);
+    job->lines = (CtWindowLineFound *)(job->values + n);
     memset(job->lines, 0, n * sizeof *job->lines);
 }
 
@@ -558,7 +392,7 @@ take_time(Job *job, CtBox *box)
 static gboolean
 take_row(const Job *job, CtBox *box)
 {
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const CtWindowState *base = &self->base;
     gint best = -1;
     for (guint a = 0; a < box->n_axes; a++) {
@@ -583,12 +417,12 @@ take_row(const Job *job, CtBox *box)
 static gboolean
 take_short_row(Job *job, CtBox *box)
 {
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     if (box->n_axes < 2 || !self->base.form.kernel || !self->entries.table || self->loads ||
         self->stores)
         return FALSE;
     const CtBoxAxis times = box->axes[box->n_axes - 2], row = box->axes[box->n_axes - 1];
-    const gboolean is_short = 2 * row.length * (gint64)self->w_bytes <= REPEATED;
+    const gboolean is_short = 2 * row.length * (gint64)self->w_bytes <= CT_WINDOW_REPEATED;
     if (!is_short || row.table == 0 || times.table != 0 || row.out != (gint64)self->y_bytes ||
         times.in != row.length * row.in || times.out != row.length * row.out)
         return FALSE;
@@ -635,7 +469,7 @@ compute_rows(Job *job, CtBox *box, const CtBoxAxis *time)
 static void
 compute_along_time(Job *job, CtBox *box, CtBoxAxis time)
 {
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const CtBoxRun function = self->base.taps->choice.line ? compute_lines : compute_run;
     const gboolean is_packed =
         time.in == (gint64)self->in_bytes && time.out == (gint64)self->out_bytes;
@@ -657,7 +491,7 @@ static void
 compute_box(gpointer data, const CtBox *given, gpointer scratch)
 {
     Job *job = data;
-    const State *self = job->state;
+    const CtWindowHost *self = job->state;
     const CtWindowState *base = &self->base;
     const gboolean has_lines = base->taps->choice.line != NULL;
     CtBox box = *given;
@@ -688,7 +522,7 @@ compute_box(gpointer data, const CtBox *given, gpointer scratch)
 gboolean
 ct_window_work(gpointer state, const CtWork *work, G_GNUC_UNUSED GError **error)
 {
-    const State *self = state;
+    const CtWindowHost *self = state;
     const CtWindowState *base = &self->base;
     const CtBlock *in = &work->inputs[0], *out = &work->outputs[0];
     Job job = {
