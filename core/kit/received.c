@@ -15,7 +15,7 @@ enum {
     /* So many packets to an address that are of no later time say nothing of where it is. */
     STILL_PACKETS = 1000,
     /* One of so many parts of the window is worth a load, and so is a batch of packets, which is
-     * copied faster while it is in the cache. By no more is an address ahead of the others. */
+     * copied faster while it is in the cache. An address may be ahead of the others by one, too. */
     PARTS = 4
 };
 
@@ -458,19 +458,19 @@ ct_received_reached(const CtReceived *received, guint address)
     return of->n_since < STILL_PACKETS ? of->newest : G_MAXINT64;
 }
 
+gint64
+ct_received_lead(const CtReceived *received)
+{
+    return received->sizes.window / PARTS;
+}
+
 guint
 ct_received_batch(const CtReceived *received)
 {
     const CtReceivedSizes *sizes = &received->sizes;
-    const gint64 packets = sizes->window / PARTS / sizes->n_samples;
+    const gint64 packets = ct_received_lead(received) / sizes->n_samples;
     return sizes->n_addresses == 1 ? CT_RECEIVER_BATCH
                                    : (guint)CLAMP(packets, 1, CT_RECEIVER_BATCH);
-}
-
-gint64
-ct_received_window(const CtReceived *received)
-{
-    return received->sizes.window;
 }
 
 gint64

@@ -71,10 +71,10 @@ const gint64 *ct_received_newest(const CtReceived *received);
 /* The newest stamp that was accepted from an address, for the same thread; G_MAXINT64: the last
  * 1000 packets to it did not move that. */
 gint64 ct_received_reached(const CtReceived *received, guint address);
-/* So many datagrams may be received at once from one address, lest it get ahead of the others by
- * the window. */
+/* By so many samples an address may be ahead of another one from which datagrams wait. */
+gint64 ct_received_lead(const CtReceived *received);
+/* So many datagrams may be received at once from one address, lest its lead be longer. */
 guint ct_received_batch(const CtReceived *received);
-gint64 ct_received_window(const CtReceived *received);
 /* At most so many samples may be loaded at once, lest the reader have all buffers. */
 gint64 ct_received_most(const CtReceived *received);
 /* Makes `packets` have the packets of samples begin … end − 1, which are safe, and gives back those

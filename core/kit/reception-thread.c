@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who receives packets from the network, and how.
+/* Receiving packets from the network: by a thread, or by the reader itself.
  *
- * Where there are several processors, a thread does, beside the reader. On one, the two would
- * change places many times a block, which takes a sixth of the time; so there the reader receives
- * itself while it waits, and the thread only while the reader is away, at work or held up by the
- * graph. Whoever receives has the turn, a lock. */
+ * If the process may run on several processors, a thread receives, beside the reader. On one
+ * processor, thread and reader would change places many times a block, which takes a sixth of the
+ * time. There, the reader receives while it waits, and the thread receives only while the reader is
+ * away: at work, or held up by the graph. Whoever receives has the turn, which is a lock. */
 #define _GNU_SOURCE /* cpu_set_t, pthread_setname_np */
 #include "cornerturn/error.h"
 #include "reception-private.h"
@@ -18,9 +18,6 @@
 enum {
     /* So long the kernel asks the interface itself for packets, when it has none. */
     BUSY_MICROSECONDS = 50,
-    /* By one of so many parts of the window, an address may be ahead of another one from which
-     * datagrams wait. */
-    PARTS = 4,
     /* A reader that receives is away if it has not moved for the time in which one of so many
      * parts of a socket's memory fills, and no longer than this. If that is too short to sleep for,
      * the thread receives. */
@@ -130,7 +127,7 @@ receive_in_step(CtReception *reception, GError **error)
     for (guint i = 0; i < reception->n_addresses; i++)
         if (reception->batch->readable[i].revents != 0)
             last = MIN(last, ct_received_reached(reception->received, i));
-    const gint64 most = last + ct_received_window(reception->received) / PARTS;
+    const gint64 most = last + ct_received_lead(reception->received);
     if (receive_before(reception, most, error) == 0)
         receive_before(reception, G_MAXINT64, error);
 }

@@ -53,8 +53,9 @@ typedef struct {
     __m512 middle, factor, least, largest;
 } ct_quantise_limits;
 
-/* Sets the levels of 64 parts; FALSE: not all are within the limits, or NaN. Sums that are are in
- * the order of their bits, and all others are above or below these as unsigned numbers. */
+/* Sets the levels of 64 parts; FALSE: some are NaN, or beyond the limits. As the limits are
+ * positive, the bits of sums within them, taken as unsigned numbers, are in the order of the sums,
+ * and those of all others are smaller or larger. */
 CT_KERNEL bool
 ct_quantise_within(const ct_quantise_limits *of, const float *x, __m512i *levels)
 {
@@ -98,7 +99,8 @@ ct_quantise_any(const ct_quantise_limits *of, const float *x, __m512i *levels, _
     return clipped;
 }
 
-/* Where samples are clipped, more may follow soon: it is not asked for each 64 parts. */
+/* Clipped samples come close together: so many parts from one on are computed as if there were
+ * others, which is not asked. */
 enum { CT_QUANTISE_BEYOND = 1024 };
 
 CT_KERNEL uint32_t
