@@ -148,6 +148,50 @@ ct_value_describe(const CtValue *value)
     return g_strdup_printf("'%s…'", start);
 }
 
+/* A scalar between quotation marks. */
+static void
+append_quoted(GString *line, const char *text)
+{
+    g_string_append_c(line, '"');
+    for (; *text; text++) {
+        if ((guchar)*text < ' ' || *text == 0x7f)
+            g_string_append_printf(line, "\\x%02x", *text);
+        else
+            g_string_append_printf(line, "%s%c", strchr("\"\\", *text) ? "\\" : "", *text);
+    }
+    g_string_append_c(line, '"');
+}
+
+static void
+append_value(GString *line, const CtValue *value, gboolean is_item)
+{
+    if (value->kind == CT_VALUE_SCALAR) {
+        if (value->quoted || (is_item && strpbrk(value->text, ",[]{}:#\n")))
+            append_quoted(line, value->text);
+        else
+            g_string_append(line, value->text);
+        return;
+    }
+    g_string_append_c(line, value->keys ? '{' : '[');
+    for (guint i = 0; i < value->items->len; i++) {
+        g_string_append(line, i ? ", " : "");
+        if (value->keys) {
+            append_value(line, value->keys->pdata[i], TRUE);
+            g_string_append(line, ": ");
+        }
+        append_value(line, value->items->pdata[i], TRUE);
+    }
+    g_string_append_c(line, value->keys ? '}' : ']');
+}
+
+char *
+ct_value_to_text(const CtValue *value)
+{
+    GString *line = g_string_new(NULL);
+    append_value(line, value, FALSE);
+    return g_string_free(line, FALSE);
+}
+
 /* ---- parsing ---- */
 
 typedef struct {

@@ -50,5 +50,7 @@ gboolean ct_value_is_nothing(const CtValue *value);
 CtValue *ct_value_get(const CtValue *mapping, const char *key);
 /* Sets the item under `key`: replaces the old one, or appends. The mapping takes `item`. */
 void ct_value_set(CtValue *mapping, const char *key, CtValue *item);
+/* The value in YAML, on one line; allocated. */
+char *ct_value_to_text(const CtValue *value);
 /* "'many'", "a list of 3", "a mapping", "nothing": for messages. Allocated. */
 char *ct_value_describe(const CtValue *value);

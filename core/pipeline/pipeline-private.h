@@ -64,6 +64,9 @@ gboolean ct_pipeline_is_after(const CtPipeline *pipeline, CtPipelineStep step, c
 gboolean ct_pipeline_is_within(const char *function, gdouble given, gdouble least, gdouble most,
                                const char *wanted, GError **error);
 
+/* The node's entry in the graph's file; NULL with an error. */
+const CtConfigStage *ct_pipeline_find_entry(const CtPipeline *pipeline, const char *node,
+                                            GError **error);
 /* The number of workers that the environment names; 0: it names none. */
 gboolean ct_pipeline_find_workers(guint *n_workers, GError **error);
 /* Reads the text and checks its syntax, so that errors in the file are reported when it is loaded.

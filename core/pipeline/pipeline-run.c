@@ -94,7 +94,15 @@ ct_pipeline_stats_json(CtPipeline *pipeline)
 {
     g_return_val_if_fail(pipeline->scheduler, NULL);
     g_autoptr(GPtrArray) warnings = ct_pipeline_collect_warnings(pipeline);
-    return ct_stats_to_json(pipeline->plan, pipeline->scheduler, warnings);
+    return ct_stats_to_json(pipeline->plan, pipeline->scheduler, warnings, TRUE);
+}
+
+char *
+ct_pipeline_stats_line(CtPipeline *pipeline)
+{
+    g_return_val_if_fail(pipeline->scheduler, NULL);
+    g_autoptr(GPtrArray) warnings = ct_pipeline_collect_warnings(pipeline);
+    return ct_stats_to_json(pipeline->plan, pipeline->scheduler, warnings, FALSE);
 }
 
 char *

@@ -100,9 +100,8 @@ ct_pipeline_set_reads_pipes(CtPipeline *pipeline, gboolean reads, GError **error
 
 /* ---- before the plan ---- */
 
-/* The node's entry in the graph's file, or an error. */
-static const CtConfigStage *
-find_entry(const CtPipeline *pipeline, const char *node, GError **error)
+const CtConfigStage *
+ct_pipeline_find_entry(const CtPipeline *pipeline, const char *node, GError **error)
 {
     const CtConfigStage *entry = ct_config_find(pipeline->config, node);
     if (entry)
@@ -122,7 +121,7 @@ ct_pipeline_set_backend(CtPipeline *pipeline, const char *node, const char *back
 {
     CtConfigBackend parsed;
     if (!ct_pipeline_is_before(pipeline, CT_STEP_PLAN, __func__, error) ||
-        (node && !find_entry(pipeline, node, error)) ||
+        (node && !ct_pipeline_find_entry(pipeline, node, error)) ||
         !ct_config_backend_parse(&parsed, backend, error))
         return FALSE;
     if (node) {
@@ -138,7 +137,7 @@ gboolean
 ct_pipeline_set_variant(CtPipeline *pipeline, const char *node, const char *variant, GError **error)
 {
     if (!ct_pipeline_is_before(pipeline, CT_STEP_PLAN, __func__, error) ||
-        !find_entry(pipeline, node, error))
+        !ct_pipeline_find_entry(pipeline, node, error))
         return FALSE;
     g_hash_table_insert(pipeline->plan_options.variants, g_strdup(node), g_strdup(variant));
     return TRUE;
@@ -250,22 +249,4 @@ ct_pipeline_set_poison(CtPipeline *pipeline, gboolean poison, GError **error)
         return FALSE;
     pipeline->run_options.poison = poison;
     return TRUE;
-}
-
-/* ---- during the run ---- */
-
-/* Ticks within this have differences that do not overflow. */
-#define MAX_TICK ((gint64)1 << 60)
-
-gboolean
-ct_pipeline_set_at(CtPipeline *pipeline, const char *assignment, gint64 tick, GError **error)
-{
-    g_autofree char *node = NULL;
-    g_autofree char *key = NULL;
-    g_autoptr(CtValue) value = ct_config_parse_assignment(assignment, __func__, &node, &key, error);
-    return value && find_entry(pipeline, node, error) &&
-           ct_pipeline_is_within(__func__, (gdouble)tick, -(gdouble)MAX_TICK, (gdouble)MAX_TICK,
-                                 "a tick within ±2^60", error) &&
-           ct_pipeline_prepare(pipeline, error) &&
-           ct_scheduler_change(pipeline->scheduler, node, key, value, assignment, tick, error);
 }

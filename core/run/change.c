@@ -50,6 +50,7 @@ typedef struct {
     CtRunNode *node;
     CtChange *made;
     gboolean is_now;   /* takes effect as soon as possible */
+    gint64 tick;       /* from which it takes effect, once that is certain */
     GPtrArray *after;  /* of CtChange: the pending ones that come later */
     CtRunState *again; /* [after] the states of these, on top of the new value */
     CtValue **values;  /* [covered node] with the changes that come earlier */
@@ -178,9 +179,8 @@ find_grid(const CtRunNode *node, guint covered, gint64 *origin, gint64 *step)
     return n;
 }
 
-/* With the lock. The first tick at which output may still change. */
-static gint64
-find_first(const CtRunNode *node, guint covered)
+gint64
+ct_change_first_tick(const CtRunNode *node, guint covered)
 {
     gint64 origin, step;
     const gint64 block = find_grid(node, covered, &origin, &step) * step;
@@ -202,7 +202,8 @@ check_tick(const Draft *draft, GError **error)
         return TRUE;
     gint64 origin, step;
     const guint covered = draft->made->covered;
-    const gint64 n = find_grid(node, covered, &origin, &step), first = find_first(node, covered);
+    const gint64 n = find_grid(node, covered, &origin, &step),
+                 first = ct_change_first_tick(node, covered);
     if (tick > origin && (tick - origin + step - 1) / step % n != 0)
         return refuse(draft, CT_ERROR_PARAMETER, error,
                       "wants a tick at which a block of %" G_GINT64_FORMAT
@@ -234,7 +235,7 @@ begin(Draft *draft, GError **error)
     if (!check_tick(draft, error))
         return FALSE;
     if (draft->is_now)
-        draft->made->tick = find_first(node, draft->made->covered);
+        draft->made->tick = ct_change_first_tick(node, draft->made->covered);
     draft->values = g_new0(CtValue *, node->plan->n_nodes);
     for (guint k = 0; k < node->plan->n_nodes; k++)
         draft->values[k] = ct_value_copy(node->changes.values[k]);
@@ -303,7 +304,7 @@ insert(Draft *draft, gboolean *retry, GError **error)
     if (!check_tick(draft, error))
         return FALSE;
     if (draft->is_now)
-        made->tick = MAX(made->tick, find_first(draft->node, made->covered));
+        made->tick = MAX(made->tick, ct_change_first_tick(draft->node, made->covered));
     *retry =
         draft->after->len > 0 && ((const CtChange *)draft->after->pdata[0])->tick <= made->tick;
     if (*retry)
@@ -313,6 +314,7 @@ insert(Draft *draft, gboolean *retry, GError **error)
         place = &(*place)->next;
     made->next = *place;
     *place = made;
+    draft->tick = made->tick;
     draft->made = NULL;
     for (guint i = 0; i < draft->after->len; i++) {
         CtChange *later = draft->after->pdata[i];
@@ -353,6 +355,12 @@ try(Draft *draft, gboolean *retry, GError **error)
     return good;
 }
 
+gboolean
+ct_change_is_possible(const CtRunNode *node)
+{
+    return node->plan->footprint.kind == CT_FOOTPRINT_WINDOW && !ct_run_node_is_source(node);
+}
+
 /* Whether the variant can change this parameter. */
 static gboolean
 check_live(const Draft *draft, GError **error)
@@ -372,7 +380,7 @@ check_live(const Draft *draft, GError **error)
     if (is_known && !is_live)
         return refuse(draft, CT_ERROR_PARAMETER, error, "cannot change during a run%s%s",
                       live->len ? ", unlike " : "", live->str);
-    if (node->plan->footprint.kind != CT_FOOTPRINT_WINDOW || ct_run_node_is_source(node))
+    if (!ct_change_is_possible(node))
         return refuse(draft, CT_ERROR_PARAMETER, error,
                       "cannot change during a run: the variant '%s' keeps something from firing to "
                       "firing",
@@ -395,13 +403,13 @@ find_node(CtScheduler *scheduler, const char *name, guint *covered)
 
 gboolean
 ct_scheduler_change(CtScheduler *scheduler, const char *node, const char *param,
-                    const CtValue *value, const char *shown, gint64 tick, GError **error)
+                    const CtValue *value, const char *shown, gint64 *tick, GError **error)
 {
-    Draft draft = {.scheduler = scheduler, .is_now = tick == CT_CHANGE_NOW};
+    Draft draft = {.scheduler = scheduler, .is_now = *tick == CT_CHANGE_NOW};
     draft.made = g_new0(CtChange, 1);
     CtChange *made = draft.made;
     draft.node = find_node(scheduler, node, &made->covered);
-    made->tick = tick;
+    made->tick = *tick;
     made->name = g_strdup(param);
     made->value = ct_value_copy(value);
     made->shown = g_strdup(shown);
@@ -412,6 +420,8 @@ ct_scheduler_change(CtScheduler *scheduler, const char *node, const char *param,
     pthread_mutex_unlock(&scheduler->changing);
     if (draft.made)
         change_free(draft.node, draft.made);
+    if (good)
+        *tick = draft.tick;
     return good;
 }
 

@@ -30,5 +30,9 @@ gint64 ct_change_next_tick(const CtRunNode *node);
 /* With the lock. Puts the changes into effect whose ticks are at most `tick`, that of the next
  * output sample. Returns the tick of the change after these; G_MAXINT64: there is none. */
 gint64 ct_change_take(CtRunNode *node, gint64 tick);
+/* With the lock. The first tick from which the output of the covered node may still change. */
+gint64 ct_change_first_tick(const CtRunNode *node, guint covered);
+/* Whether parameters of the variant can change: it keeps nothing from firing to firing. */
+gboolean ct_change_is_possible(const CtRunNode *node);
 /* Frees the changes of the node, and their states. */
 void ct_change_clear(CtRunNode *node);

@@ -106,8 +106,8 @@ read_again(CtReread *self, const File *file)
     g_autofree char *shown = g_strdup_printf("%s.%s=%s", name, file->param->name, file->path);
     g_autoptr(CtValue) value = ct_value_new_text(&file->place, file->path);
     g_autoptr(GError) error = NULL;
-    if (ct_scheduler_change(scheduler, name, file->param->name, value, shown, CT_CHANGE_NOW,
-                            &error) ||
+    gint64 tick = CT_CHANGE_NOW;
+    if (ct_scheduler_change(scheduler, name, file->param->name, value, shown, &tick, &error) ||
         g_error_matches(error, CT_ERROR, CT_ERROR_ORDER))
         return;
     /* The warning says itself where the parameter stands. */

@@ -89,13 +89,27 @@ gboolean ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds);
 /* Whether the run, which has ended, was good; FALSE with the first error. */
 gboolean ct_scheduler_result(CtScheduler *scheduler, GError **error);
 
-/* Changes a parameter of the graph's node `node`, which exists, from `tick` on; see
+/* Changes a parameter of the graph's node `node`, which exists, from *tick on; see
  * ct_pipeline_set_at(). The value is copied; its place is that of errors. `shown` stands for the
  * change in statistics. */
 gboolean ct_scheduler_change(CtScheduler *scheduler, const char *node, const char *param,
-                             const CtValue *value, const char *shown, gint64 tick, GError **error);
-/* The tick of a change that takes effect as soon as possible. */
+                             const CtValue *value, const char *shown, gint64 *tick, GError **error);
+/* The tick of a change that takes effect as soon as possible, which is replaced by that tick. */
 #define CT_CHANGE_NOW G_MININT64
+
+/* A parameter that can change during the run. */
+typedef struct {
+    const char *node; /* of the graph */
+    const CtParam *param;
+    char *value;        /* as the graph would give it, or by default; NULL: none is given */
+    GArray *pending;    /* of CtChangeStats: changes that are not in effect yet, in their order */
+    const CtStream *of; /* the stream on whose clock ticks count; NULL: the node has no output */
+    gint64 next;        /* the first tick from which it can still change; G_MAXINT64: the node has
+                           ended */
+} CtLiveParam;
+
+/* The parameters that can change: an array of CtLiveParam, for g_array_unref. */
+GArray *ct_scheduler_live_params(CtScheduler *scheduler);
 
 /* Whether an interrupt ended a node before its own end. */
 gboolean ct_scheduler_is_interrupted(CtScheduler *scheduler);

@@ -245,7 +245,8 @@ add_changes(CtJson *json, CtScheduler *scheduler)
 }
 
 char *
-ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings)
+ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings,
+                 gboolean is_pretty)
 {
     g_autoptr(GError) error = NULL;
     CtSetupStats setup;
@@ -267,5 +268,5 @@ ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *wa
         add_node(json, &row, scheduler, i);
     }
     ct_json_end_array(json);
-    return ct_json_free_to_text(json, TRUE);
+    return ct_json_free_to_text(json, is_pretty);
 }

@@ -8,6 +8,7 @@
  * fullest of its input rings is ("queue"); then the lost samples, whether the run is complete, and
  * its warnings (of CtWarning). */
 char *ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings);
-char *ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings);
+char *ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings,
+                       gboolean is_pretty);
 /* How full the fullest rings are now, in the order of the graph. */
 char *ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler);

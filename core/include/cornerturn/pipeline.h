@@ -15,7 +15,7 @@
  * ct_pipeline_prepare, ct_pipeline_start. Each takes those before it if necessary, as do the
  * functions that say so. A pipeline runs once. Its functions may be called from any thread, but no
  * other function may run at the same time as one that sets something or takes a step; only
- * ct_pipeline_set_at may, once the run has started.
+ * ct_pipeline_set_at and its kin may, once the run has started.
  *
  * Functions that take an error set it if they return FALSE or NULL (except ct_pipeline_take when
  * its time is up). The error is CT_ERROR_ORDER for a call that comes too late or too early, and
@@ -207,6 +207,21 @@ CT_EXPORT gboolean ct_pipeline_start(CtPipeline *pipeline, GError **error);
  * an output, or the samples that an output is made of. Nothing is changed then. */
 CT_EXPORT gboolean ct_pipeline_set_at(CtPipeline *pipeline, const char *assignment, gint64 tick,
                                       GError **error);
+/* The same from the first output sample that is not made yet. Sets *tick to its tick. */
+CT_EXPORT gboolean ct_pipeline_set_now(CtPipeline *pipeline, const char *assignment, gint64 *tick,
+                                       GError **error);
+/* The same from the first tick that is not before a time in UTC, "2026-11-28T01:30:00.125Z" or Unix
+ * seconds. Sets *tick to it. An error also if the stream does not know its UTC. */
+CT_EXPORT gboolean ct_pipeline_set_at_time(CtPipeline *pipeline, const char *assignment,
+                                           const char *utc, gint64 *tick, GError **error);
+/* The parameters that can change now, as a JSON object with a list `parameters`: of each its
+ * `node`, `parameter`, `wants` and `about`, its `value` in YAML (null: none is given), the changes
+ * that are `pending`, and `next`, the first tick from which it can still change (null: its node has
+ * ended), with its `utc` (null: not known). Allocated. After the preparation. */
+CT_EXPORT char *ct_pipeline_live_json(CtPipeline *pipeline);
+/* The graph as a JSON object: its `name`, its `text` as it was parsed (null: it is not UTF-8), and
+ * `settings`, the assignments of ct_pipeline_set. Allocated. */
+CT_EXPORT char *ct_pipeline_graph_json(const CtPipeline *pipeline);
 /* Ends all sources and inputs now. The samples that they have given still flow to the sinks, which
  * are completed. */
 CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);
@@ -226,6 +241,8 @@ CT_EXPORT gdouble ct_pipeline_stream_seconds(CtPipeline *pipeline);
 /* The state of the run (running, complete, interrupted, or failed with an error), its warnings, and
  * per node its time, blocks, samples, bytes, operations, queue and counters; as JSON, allocated. */
 CT_EXPORT char *ct_pipeline_stats_json(CtPipeline *pipeline);
+/* The same without line feeds. */
+CT_EXPORT char *ct_pipeline_stats_line(CtPipeline *pipeline);
 /* The same as a table for people, allocated. */
 CT_EXPORT char *ct_pipeline_stats_text(CtPipeline *pipeline);
 /* "filter 80% sink 5%": the queues that are fullest now, allocated. */
