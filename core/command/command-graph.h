@@ -3,6 +3,7 @@
 #pragma once
 
 #include "command.h"
+#include "control/control.h"
 
 #include <cornerturn/pipeline.h>
 
@@ -19,9 +20,17 @@ CtPipeline *ct_graph_options_load(CtGraphOptions *options, const CtCommand *comm
                                   const GOptionEntry *further, int argc, char **argv,
                                   GError **error);
 
-/* Runs a pipeline that has been set up, and prints its summary in a format, "none" for none. */
-gboolean ct_graph_run(CtGraphOptions *options, CtPipeline *pipeline, const char *format,
-                      gboolean quiet, GError **error);
+/* How a run is shown and steered. */
+typedef struct {
+    const char *format; /* of the summary; "none" for none */
+    gdouble period;     /* seconds between two statistics during the run; 0: only the summary */
+    gboolean quiet;
+    CtControlOptions control; /* its address is NULL: there is no control port */
+} CtGraphRun;
+
+/* Runs a pipeline that has been set up, and prints its summary. */
+gboolean ct_graph_run(CtGraphOptions *options, CtPipeline *pipeline, const CtGraphRun *how,
+                      GError **error);
 /* The format of the summary; NULL with an error. `stats` NULL: not given. */
 const char *ct_graph_read_format(const char *stats, gboolean quiet, GError **error);
 

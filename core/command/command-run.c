@@ -4,6 +4,8 @@
 #include "command-graph.h"
 #include "command.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The interval between two checks of the run. */
@@ -23,49 +25,98 @@ show_progress(CtPipeline *pipeline, gint64 started, double duration)
     g_printerr(", %.3g × real time, queues %s", wall > 0 ? stream / wall : 0, queue);
 }
 
+/* The statistics; with a period, those in JSON are on one line. */
 static char *
-sum_up(CtPipeline *pipeline, const char *format)
+sum_up(CtPipeline *pipeline, const CtGraphRun *how)
 {
-    return g_str_equal(format, "json") ? ct_pipeline_stats_json(pipeline)
-                                       : ct_pipeline_stats_text(pipeline);
+    if (!g_str_equal(how->format, "json"))
+        return ct_pipeline_stats_text(pipeline);
+    if (how->period <= 0)
+        return ct_pipeline_stats_json(pipeline);
+    g_autofree char *line = ct_pipeline_stats_line(pipeline);
+    return g_strconcat(line, "\n", NULL);
+}
+
+/* What is followed, and what has been seen of it. */
+typedef struct {
+    CtPipeline *pipeline;
+    const CtGraphRun *how;
+    const CtControl *control; /* NULL: there is none */
+    double duration;
+    gint64 started;    /* µs */
+    gint64 next;       /* µs at which the next statistics are due */
+    gboolean shows;    /* the progress */
+    gboolean is_ended; /* an interrupt is handled */
+} Follower;
+
+static const char *
+interrupter(const CtControl *control)
+{
+    return ct_command_interrupt() || !ct_control_was_ended(control)
+               ? ct_command_signal_name(ct_command_interrupt())
+               : "the control port";
 }
 
 static void
-interrupt(CtPipeline *pipeline, gboolean quiet)
+clear_line(const Follower *follower)
 {
-    ct_pipeline_interrupt(pipeline);
-    if (!quiet)
+    g_printerr("%s", follower->shows ? "\r\033[K" : "");
+}
+
+static void
+interrupt(Follower *follower)
+{
+    follower->is_ended = TRUE;
+    clear_line(follower);
+    ct_pipeline_interrupt(follower->pipeline);
+    if (!follower->how->quiet)
         g_printerr("interrupted by %s: the sources end; a second signal ends the process at once\n",
-                   ct_command_signal_name(ct_command_interrupt()));
+                   interrupter(follower->control));
+}
+
+/* Prints statistics that are due, or that a signal has asked for. */
+static void
+print_statistics(Follower *follower)
+{
+    const gint64 period = (gint64)(follower->how->period * G_USEC_PER_SEC);
+    const gint64 now = g_get_monotonic_time();
+    const gboolean is_due = period > 0 && now >= follower->next;
+    const gboolean is_requested = ct_command_take_request();
+    if (!is_due && !is_requested)
+        return;
+    g_autofree char *summary = sum_up(follower->pipeline, follower->how);
+    clear_line(follower);
+    if (is_due && !ct_pipeline_writes_stdout(follower->pipeline)) {
+        g_print("%s", summary);
+        fflush(stdout);
+    } else {
+        g_printerr("%s", summary);
+    }
+    /* Whole periods from the start, however late this one is. */
+    if (is_due)
+        follower->next += ((now - follower->next) / period + 1) * period;
 }
 
 /* Waits for the end, and handles signals. */
 static void
-follow(CtPipeline *pipeline, double duration, const char *format, gboolean quiet)
+follow(Follower *follower)
 {
-    const gboolean shows = !quiet && isatty(STDERR_FILENO);
-    const char *clear = shows ? "\r\033[K" : "";
-    const gint64 started = g_get_monotonic_time();
-    gboolean interrupted = FALSE;
-    while (!ct_pipeline_wait(pipeline, tick_seconds)) {
-        if (ct_command_interrupt() && !interrupted) {
-            g_printerr("%s", clear);
-            interrupt(pipeline, quiet);
-            interrupted = TRUE;
-        }
-        if (ct_command_take_request()) {
-            g_autofree char *summary = sum_up(pipeline, format);
-            g_printerr("%s%s", clear, summary);
-        }
-        if (shows)
-            show_progress(pipeline, started, duration);
+    follower->started = g_get_monotonic_time();
+    follower->next = follower->started + (gint64)(follower->how->period * G_USEC_PER_SEC);
+    while (!ct_pipeline_wait(follower->pipeline, tick_seconds)) {
+        if (!follower->is_ended &&
+            (ct_command_interrupt() || ct_control_was_ended(follower->control)))
+            interrupt(follower);
+        print_statistics(follower);
+        if (follower->shows)
+            show_progress(follower->pipeline, follower->started, follower->duration);
     }
-    g_printerr("%s", clear);
+    clear_line(follower);
 }
 
 /* Whether the run succeeded; its failure, or the interrupt that ended it, is the error. */
 static gboolean
-judge(CtPipeline *pipeline, GError **error)
+judge(CtPipeline *pipeline, const CtControl *control, GError **error)
 {
     if (!ct_pipeline_result(pipeline, error))
         return FALSE;
@@ -73,8 +124,9 @@ judge(CtPipeline *pipeline, GError **error)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_CANCELLED,
                 "interrupted by %s after %.6g s of stream: results end there, and are marked",
-                ct_command_signal_name(ct_command_interrupt()),
-                ct_pipeline_stream_seconds(pipeline));
+                interrupter(control), ct_pipeline_stream_seconds(pipeline));
+    if (ct_control_was_ended(control))
+        ct_command_note_end();
     return FALSE;
 }
 
@@ -109,32 +161,90 @@ ct_graph_read_format(const char *stats, gboolean quiet, GError **error)
     return NULL;
 }
 
-gboolean
-ct_graph_run(CtGraphOptions *options, CtPipeline *pipeline, const char *format, gboolean quiet,
-             GError **error)
+/* Opens the control port, if one is wanted. */
+static gboolean
+open_control(CtControl **control, CtPipeline *pipeline, const CtGraphRun *how, GError **error)
 {
+    if (!how->control.address)
+        return TRUE;
+    *control = ct_control_open(pipeline, &how->control, error);
+    if (!*control)
+        return FALSE;
+    g_autofree char *where = ct_control_describe(*control);
+    g_printerr("control port: %s\n", where);
+    return TRUE;
+}
+
+gboolean
+ct_graph_run(CtGraphOptions *options, CtPipeline *pipeline, const CtGraphRun *how, GError **error)
+{
+    g_autoptr(CtControl) control = NULL;
     if (!prepare(pipeline, error))
         return FALSE;
     ct_graph_print_warnings(options, pipeline);
-    if (!ct_pipeline_start(pipeline, error))
+    if (!open_control(&control, pipeline, how, error) || !ct_pipeline_start(pipeline, error))
         return FALSE;
-    follow(pipeline, options->duration, format, quiet);
+    Follower follower = {.pipeline = pipeline,
+                         .how = how,
+                         .control = control,
+                         .duration = options->duration,
+                         .shows = !how->quiet && isatty(STDERR_FILENO)};
+    follow(&follower);
     ct_graph_print_warnings(options, pipeline);
-    g_autofree char *summary = sum_up(pipeline, format);
-    if (!g_str_equal(format, "none"))
+    g_autofree char *summary = sum_up(pipeline, how);
+    if (!g_str_equal(how->format, "none"))
         (ct_pipeline_writes_stdout(pipeline) ? g_printerr : g_print)("%s", summary);
-    return judge(pipeline, error);
+    return judge(pipeline, control, error);
+}
+
+/* Reads FORMAT or FORMAT:PERIOD. `stats` is cut. */
+static gboolean
+read_stats(CtGraphRun *how, char *stats, GError **error)
+{
+    char *period = stats ? strchr(stats, ':') : NULL;
+    if (period)
+        *period++ = '\0';
+    how->format = ct_graph_read_format(stats, how->quiet, error);
+    if (!how->format || !period)
+        return how->format != NULL;
+    if (!g_str_equal(how->format, "none"))
+        return ct_graph_read_time("--stats", period, &how->period, error);
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "--stats wants no period behind none, but is given '%s'", period);
+    return FALSE;
+}
+
+static gboolean
+read_control(const CtGraphRun *how, GError **error)
+{
+    g_autoptr(GError) cause = NULL;
+    if (!how->control.address && how->control.token)
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "--control-token wants --control beside it");
+    else if (!how->control.address || ct_control_check(&how->control, &cause))
+        return TRUE;
+    else
+        g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, cause->message);
+    return FALSE;
 }
 
 static gboolean
 run(int argc, char **argv, GError **error)
 {
     g_autofree char *stats = NULL;
-    gboolean quiet = FALSE, poison = FALSE;
+    g_autofree char *control = NULL;
+    g_autofree char *token = NULL;
+    CtGraphRun how = {0};
+    gboolean poison = FALSE;
     const GOptionEntry entries[] = {
         {"stats", 0, 0, G_OPTION_ARG_STRING, &stats,
-         "Format of the summary: text (default), json or none", "FORMAT"},
-        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet,
+         "Format of the summary: text (default), json or none; and of the statistics every PERIOD",
+         "FORMAT[:PERIOD]"},
+        {"control", 0, 0, G_OPTION_ARG_FILENAME, &control,
+         "Serve HTTP here, to watch the run and to steer it", "unix:PATH|tcp:localhost:PORT"},
+        {"control-token", 0, 0, G_OPTION_ARG_FILENAME, &token,
+         "File of the token that changes need (default: one is made for tcp)", "FILE"},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &how.quiet,
          "Print no summary and no progress, only errors and warnings", NULL},
         {"poison", 0, 0, G_OPTION_ARG_NONE, &poison,
          "Fill every block with NaN before it is written, to find elements that a stage does not "
@@ -149,9 +259,10 @@ run(int argc, char **argv, GError **error)
         ct_graph_options_load(&options, &ct_command_run, entries, argc, argv, error);
     if (!pipeline)
         return FALSE;
-    const char *format = ct_graph_read_format(stats, quiet, error);
-    return format && ct_pipeline_set_poison(pipeline, poison, error) &&
-           ct_graph_run(&options, pipeline, format, quiet, error);
+    how.control = (CtControlOptions){.address = control, .token = token};
+    return read_stats(&how, stats, error) && read_control(&how, error) &&
+           ct_pipeline_set_poison(pipeline, poison, error) &&
+           ct_graph_run(&options, pipeline, &how, error);
 }
 
 const CtCommand ct_command_run = {

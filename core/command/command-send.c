@@ -248,7 +248,8 @@ send_all(Job *job, GError **error)
 {
     GError *failure = NULL;
     if (job->pipeline)
-        ct_graph_run(&job->graph, job->pipeline, job->format, job->quiet, &failure);
+        ct_graph_run(&job->graph, job->pipeline,
+                     &(CtGraphRun){.format = job->format, .quiet = job->quiet}, &failure);
     else
         send_captures(job, &failure);
     const char *state = !failure                                                 ? "complete"

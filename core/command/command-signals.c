@@ -83,6 +83,13 @@ ct_command_interrupt(void)
     return atomic_load(&interrupted_by);
 }
 
+void
+ct_command_note_end(void)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&interrupted_by, &none, SIGTERM);
+}
+
 const char *
 ct_command_signal_name(int number)
 {

@@ -46,5 +46,7 @@ gboolean ct_command_take_request(void);
 void ct_command_catch_interrupts(void);
 /* The signal that was noted; 0: none was. */
 int ct_command_interrupt(void);
+/* Notes an interrupt that came over the control port: the exit status is that of SIGTERM. */
+void ct_command_note_end(void);
 /* "SIGINT" */
 const char *ct_command_signal_name(int number);

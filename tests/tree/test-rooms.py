@@ -26,7 +26,8 @@ ROOMS = {
     "run": "model device graph cost plan",
     "measure": "model device graph cost plan run",
     "pipeline": "model device graph cost plan run measure kit",
-    "command": "",
+    "control": "",
+    "command": "control",
 }
 
 
@@ -98,6 +99,12 @@ class Rooms(unittest.TestCase):
                  for name in re.findall(r"^#include <cornerturn/(.+)>", path.read_text(), re.M)}
         self.assertEqual(found, {"bench.h", "costs.h", "error.h", "inspect.h", "pipeline.h", "send.h",
                                  "test.h", "text.h"})
+
+    def test_control_uses_headers_for_programs(self):
+        """Another program could serve a run in the same way."""
+        found = {name for path in (ROOT / "core" / "control").glob("*.[ch]")
+                 for name in re.findall(r"^#include <cornerturn/(.+)>", path.read_text(), re.M)}
+        self.assertEqual(found, {"json.h", "pipeline.h"})
 
     def test_rooms_have_an_order(self):
         below = set()
