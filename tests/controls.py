@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs graphs with a control port, and asks it."""
+import contextlib
 import http.client
 import json
 import re
@@ -39,8 +40,8 @@ class UnixConnection(http.client.HTTPConnection):
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.connect(str(self.path))  # waits where the queue of clients is full
         self.sock.settimeout(SECONDS)
-        self.sock.connect(str(self.path))
 
 
 class Reply:
@@ -75,19 +76,15 @@ class Port:
         connection.connect()
         return connection.sock
 
-    def ask(self, path, method="GET", body=None, token=True, connection=None, **headers):
+    def ask(self, path, method="GET", body=None, token=True, **headers):
         """`headers` have _ in place of -."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         if token and self.token and method == "POST":
             given["Authorization"] = f"Bearer {self.token if token is True else token}"
-        one = connection or self.connect()
-        try:
+        with contextlib.closing(self.connect()) as one:
             one.request(method, path, body if body is None or isinstance(body, (bytes, str))
                         else json.dumps(body), given)
             return Reply(one.getresponse())
-        finally:
-            if not connection:
-                one.close()
 
     def get(self, name):
         reply = self.ask(f"/api/v1/{name}")

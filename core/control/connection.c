@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Clients: how many there are, how long they stay, and how much they send.
  *
- * A connection has a limited life, so that a client that is slow to ask or to read ends by itself.
- * If there are too many, the oldest one ends. */
+ * A connection serves one request, in a limited time, so that a client that is slow to ask or to
+ * read ends by itself. If there are too many, the oldest one ends. */
 #include "control-private.h"
 
-enum { MOST_CONNECTIONS = 64 };
-/* A reply says after the first time that it is the last; after the second one, the connection is
- * cut. */
-enum { SECONDS_OF_REQUESTS = 20, SECONDS_OF_LIFE = 30 };
+enum { MOST_CONNECTIONS = 64, SECONDS_OF_LIFE = 20 };
 /* A body that is too long is read up to here, so that the client reads the reply. */
 enum { MOST_DROPPED = 1 << 20 };
 
@@ -16,8 +13,8 @@ typedef struct {
     CtControl *control;
     GSocket *socket;
     gint64 opened;
-    guint n_requests; /* that are not answered yet */
-    gsize n_body;     /* bytes of the request's body so far */
+    gboolean is_asking; /* the headers of a request have come */
+    gsize n_body;       /* bytes of the request's body so far */
 } Connection;
 
 static const char key[] = "cornerturn-connection";
@@ -49,7 +46,7 @@ ct_control_drop(CtControl *control, gboolean is_now)
 {
     for (const GList *item = control->connections.head; item; item = item->next) {
         const Connection *connection = item->data;
-        if (is_now || connection->n_requests == 0)
+        if (is_now || !connection->is_asking)
             cut(connection);
     }
 }
@@ -114,20 +111,31 @@ refuse_body(SoupServerMessage *message)
     if (soup_server_message_get_status(message) == 0)
         ct_control_refuse(message, SOUP_STATUS_REQUEST_ENTITY_TOO_LARGE,
                           "a body of at most %d bytes is wanted", CT_CONTROL_MAX_BODY);
-    soup_message_headers_replace(soup_server_message_get_response_headers(message), "Connection",
-                                 "close");
+}
+
+/* Ends the connection without a reply, where libsoup would read on. */
+static void
+drop(SoupServerMessage *message)
+{
+    g_autoptr(GIOStream) stream = soup_server_message_steal_connection(message);
+    g_io_stream_close(stream, NULL, NULL);
 }
 
 static void
 on_headers(SoupServerMessage *message, gpointer data G_GNUC_UNUSED)
 {
     SoupMessageHeaders *headers = soup_server_message_get_request_headers(message);
-    Connection *connection = find_connection(message);
-    connection->n_body = 0;
+    const gboolean has_length =
+        soup_message_headers_get_encoding(headers) == SOUP_ENCODING_CONTENT_LENGTH;
+    const goffset length = soup_message_headers_get_content_length(headers);
+    find_connection(message)->is_asking = TRUE;
+    soup_message_headers_replace(soup_server_message_get_response_headers(message), "Connection",
+                                 "close");
     /* Replies are short: nobody needs a part of one, and many ranges would be a long one. */
     soup_message_headers_remove(headers, "Range");
-    if (soup_message_headers_get_encoding(headers) == SOUP_ENCODING_CONTENT_LENGTH &&
-        soup_message_headers_get_content_length(headers) > CT_CONTROL_MAX_BODY)
+    if (has_length && length < 0)
+        drop(message);
+    else if (has_length && length > CT_CONTROL_MAX_BODY)
         refuse_body(message);
 }
 
@@ -149,39 +157,14 @@ static void
 on_request(SoupServer *server G_GNUC_UNUSED, SoupServerMessage *message,
            gpointer data G_GNUC_UNUSED)
 {
-    find_connection(message)->n_requests++;
     g_signal_connect(message, "got-headers", G_CALLBACK(on_headers), NULL);
     g_signal_connect(message, "got-chunk", G_CALLBACK(on_chunk), NULL);
-}
-
-static void
-on_answer(SoupServer *server G_GNUC_UNUSED, SoupServerMessage *message, gpointer data)
-{
-    const CtControl *control = data;
-    Connection *connection = find_connection(message);
-    connection->n_requests--;
-    if (control->is_closing)
-        cut(connection);
-}
-
-/* Before the reply is written. */
-static void
-on_read(SoupServer *server G_GNUC_UNUSED, SoupServerMessage *message, gpointer data)
-{
-    const CtControl *control = data;
-    const gint64 age = g_get_monotonic_time() - find_connection(message)->opened;
-    if (control->is_closing || age > SECONDS_OF_REQUESTS * G_USEC_PER_SEC)
-        soup_message_headers_replace(soup_server_message_get_response_headers(message),
-                                     "Connection", "close");
 }
 
 void
 ct_control_accept(CtControl *control)
 {
     g_signal_connect(control->server, "request-started", G_CALLBACK(on_request), control);
-    g_signal_connect(control->server, "request-read", G_CALLBACK(on_read), control);
-    g_signal_connect(control->server, "request-finished", G_CALLBACK(on_answer), control);
-    g_signal_connect(control->server, "request-aborted", G_CALLBACK(on_answer), control);
     for (guint i = 0; i < CT_CONTROL_SOCKETS && control->listener.sockets[i]; i++) {
         g_autoptr(GSource) source =
             g_socket_create_source(control->listener.sockets[i], G_IO_IN, NULL);
