@@ -9,10 +9,11 @@
 static gboolean
 run(int argc, char **argv, GError **error)
 {
-    gboolean dot = FALSE, json = FALSE, capacity = FALSE, explain = FALSE;
+    gboolean dot = FALSE, svg = FALSE, json = FALSE, capacity = FALSE, explain = FALSE;
     gint64 missing = LEFT_OUT;
     const GOptionEntry entries[] = {
         {"dot", 0, 0, G_OPTION_ARG_NONE, &dot, "Print a drawing for Graphviz", NULL},
+        {"svg", 0, 0, G_OPTION_ARG_NONE, &svg, "Print a drawing, for browsers", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
         {"explain", 0, 0, G_OPTION_ARG_NONE, &explain,
          "Print the alternatives for each node and link, and the cost of the plan with each", NULL},
@@ -31,9 +32,10 @@ run(int argc, char **argv, GError **error)
         const char *name;
         gboolean is_given;
     } forms[] = {{"dot", dot},
+                 {"svg", svg},
                  {"explain", explain},
                  {"capacity", capacity},
-                 {"json", dot && json},
+                 {"json", (dot || svg) && json},
                  {"missing", missing != LEFT_OUT}};
     const char *first = NULL;
     for (guint f = 0; f < G_N_ELEMENTS(forms); f++) {
@@ -55,7 +57,10 @@ run(int argc, char **argv, GError **error)
     if (!ct_pipeline_set_missing(pipeline, missing == LEFT_OUT ? 1 : missing, error))
         return FALSE;
     const char *const formats[][2] = {
-        {dot ? "dot" : "text", "json"},
+        {dot   ? "dot"
+         : svg ? "svg"
+               : "text",
+         "json"},
         {"explain", "explain-json"},
         {"capacity", "capacity-json"},
     };

@@ -18,6 +18,12 @@ to_dot(const CtPlan *plan, GError **error G_GNUC_UNUSED)
 }
 
 static char *
+to_svg(const CtPlan *plan, GError **error G_GNUC_UNUSED)
+{
+    return ct_plan_to_svg(plan);
+}
+
+static char *
 to_json(const CtPlan *plan, GError **error G_GNUC_UNUSED)
 {
     return ct_plan_to_json(plan);
@@ -33,6 +39,7 @@ ct_plan_describe(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *
     } formats[] = {
         {"text", to_text},
         {"dot", to_dot},
+        {"svg", to_svg},
         {"json", to_json},
         {"capacity", ct_capacity_to_text},
         {"capacity-json", ct_capacity_to_json},
@@ -46,8 +53,8 @@ ct_plan_describe(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *
     if (g_str_equal(format, "explain-json"))
         return ct_explain_to_json(plan, registry, options, error);
     g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                "a plan is described as text, dot, json, explain, explain-json, capacity or "
-                "capacity-json, not as '%s'",
+                "a plan is described as text, dot, svg, json, explain, explain-json, capacity "
+                "or capacity-json, not as '%s'",
                 format);
     return NULL;
 }

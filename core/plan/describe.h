@@ -4,7 +4,8 @@
 
 #include "plan.h"
 
-/* Describes the plan in a format: "text", "dot", "json", "explain", "explain-json", "capacity" or
- * "capacity-json"; allocated. Registry and options must be those that the plan was made with. */
+/* Describes the plan in a format: "text", "dot", "svg", "json", "explain", "explain-json",
+ * "capacity" or "capacity-json"; allocated. Registry and options must be those that the plan was
+ * made with. */
 char *ct_plan_describe(const CtPlan *plan, CtRegistry *registry, const CtPlanOptions *options,
                        const char *format, GError **error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan as text, as a drawing for Graphviz, and as JSON. */
+/* A plan as text and as JSON. */
 #include "graph/tuning.h"
 #include "model/quantity.h"
 #include "model/table.h"
@@ -35,18 +35,16 @@ samples_per_firing(const CtPlanNode *node)
     return node->n_inputs > 0 ? node->input_bindings[0].max_samples : 0;
 }
 
-/* "host", "host, NUMA 1", "cuda:1" */
-static char *
-describe_place(gint place, gint numa)
+char *
+ct_plan_place_name(gint place, gint numa)
 {
     if (place != CT_HOST)
         return g_strdup_printf("cuda:%d", place);
     return numa == CT_NO_NUMA ? g_strdup("host") : g_strdup_printf("host, NUMA %d", numa);
 }
 
-/* Whether the program feeds the link, whose samples are then in the program's memory. */
-static gboolean
-is_fed(const CtPlan *plan, const CtPlanLink *link)
+gboolean
+ct_plan_is_fed(const CtPlan *plan, const CtPlanLink *link)
 {
     return !ct_plan_node(plan, link->writer)->variant->work;
 }
@@ -67,7 +65,7 @@ node_row(const CtPlan *plan, const CtPlanNode *node)
     char *const cells[] = {
         g_strdup_printf("%s%s", node->inserted ? "+ " : "", node->name),
         ct_tuning_name(node->variant, node->tuning),
-        describe_place(node->place, node->numa),
+        ct_plan_place_name(node->place, node->numa),
         *inputs && *outputs ? g_strdup_printf("%s -> %s", inputs, outputs)
         : *outputs          ? g_strdup_printf("-> %s", outputs)
                             : g_strdup_printf("%s ->", inputs),
@@ -84,9 +82,8 @@ static const CtColumn buffer_columns[] = {
     {"holds", TRUE},   {"size", TRUE},     {"at", TRUE},     {"kind", FALSE},   {"room for", FALSE},
 };
 
-/* "filter", of a further port "filter.weights" */
-static char *
-buffer_name(const CtPlan *plan, const CtPlanLink *link)
+char *
+ct_plan_link_name(const CtPlan *plan, const CtPlanLink *link)
 {
     const CtPlanNode *writer = ct_plan_node(plan, link->writer);
     if (link->port == 0)
@@ -103,20 +100,20 @@ buffer_row(const CtPlan *plan, const CtPlanLink *link)
         g_string_append_printf(
             readers, "%s%s", r ? ", " : "",
             ct_plan_node(plan, g_array_index(link->readers, CtPlanReader, r).node)->name);
-    const gboolean has_place = link->place != CT_HOST && !is_fed(plan, link);
+    const gboolean has_place = link->place != CT_HOST && !ct_plan_is_fed(plan, link);
     char *const cells[] = {
-        buffer_name(plan, link),
+        ct_plan_link_name(plan, link),
         g_strdup(readers->str),
-        describe_place(link->place, link->numa),
+        ct_plan_place_name(link->place, link->numa),
         ct_layout_to_string(&link->layout),
         g_strdup_printf("%" G_GINT64_FORMAT, link->max_samples),
         g_strdup_printf("%" G_GINT64_FORMAT, link->history + link->capacity),
-        is_fed(plan, link) ? g_strdup("") : ct_format_bytes(link->bytes),
+        ct_plan_is_fed(plan, link) ? g_strdup("") : ct_format_bytes(link->bytes),
         has_place ? g_strdup_printf("%" G_GSIZE_FORMAT, link->offset) : g_strdup(""),
-        g_strdup(is_fed(plan, link) ? "the program's"
-                 : link->transient  ? "transient"
-                                    : "ring"),
-        is_fed(plan, link) ? g_strdup("") : ct_plan_explain_ring(link),
+        g_strdup(ct_plan_is_fed(plan, link) ? "the program's"
+                 : link->transient          ? "transient"
+                                            : "ring"),
+        ct_plan_is_fed(plan, link) ? g_strdup("") : ct_plan_explain_ring(link),
         NULL,
     };
     return g_memdup2(cells, sizeof(cells));
@@ -133,7 +130,7 @@ print_totals(GString *text, const CtPlan *plan)
         gsize apart = 0;
         for (guint l = 0; l < plan->links->len; l++) {
             const CtPlanLink *link = ct_plan_link(plan, l);
-            apart += link->place == (gint)d && !is_fed(plan, link) ? link->bytes : 0;
+            apart += link->place == (gint)d && !ct_plan_is_fed(plan, link) ? link->bytes : 0;
         }
         if (plan->device_bytes[d] == 0)
             continue;
@@ -226,78 +223,6 @@ ct_plan_to_text(const CtPlan *plan)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* ---- Graphviz ---- */
-
-/* A string in the DOT language, without control characters other than newlines. */
-static void
-append_quoted(GString *text, const char *string)
-{
-    g_string_append_c(text, '"');
-    for (const char *s = string; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            g_string_append_c(text, '\\');
-        if (*s == '\n')
-            g_string_append(text, "\\n");
-        else if ((guchar)*s >= ' ')
-            g_string_append_c(text, *s);
-    }
-    g_string_append_c(text, '"');
-}
-
-static void
-append_dot_node(GString *text, const CtPlan *plan, guint n, const char *indent)
-{
-    const CtPlanNode *node = ct_plan_node(plan, n);
-    g_autofree char *variant = ct_tuning_name(node->variant, node->tuning);
-    g_autofree char *label = g_strdup_printf("%s\n%s", node->name, variant);
-    g_string_append_printf(text, "%sn%u [label=", indent, n);
-    append_quoted(text, label);
-    g_string_append(text, node->inserted ? ", style=dashed];\n" : "];\n");
-}
-
-/* The nodes of a device, in a box of their own. */
-static void
-append_cluster(GString *text, const CtPlan *plan, guint device)
-{
-    g_autofree char *label = g_strdup_printf("cuda:%u\n%s", device, plan->devices[device].name);
-    g_string_append_printf(text, "    subgraph cluster_%u {\n        label=", device);
-    append_quoted(text, label);
-    g_string_append(text, ";\n");
-    for (guint n = 0; n < plan->nodes->len; n++) {
-        if (ct_plan_node(plan, n)->place == (gint)device)
-            append_dot_node(text, plan, n, "        ");
-    }
-    g_string_append(text, "    }\n");
-}
-
-char *
-ct_plan_to_dot(const CtPlan *plan)
-{
-    g_autoptr(GString) text = g_string_new("digraph plan {\n    rankdir=LR;\n    node "
-                                           "[shape=box];\n");
-    for (guint n = 0; n < plan->nodes->len; n++) {
-        if (ct_plan_node(plan, n)->place == CT_HOST)
-            append_dot_node(text, plan, n, "    ");
-    }
-    for (guint d = 0; d < plan->n_devices; d++)
-        append_cluster(text, plan, d);
-    for (guint l = 0; l < plan->links->len; l++) {
-        const CtPlanLink *link = ct_plan_link(plan, l);
-        g_autofree char *layout = ct_layout_to_string(&link->layout);
-        g_autofree char *axes = ct_stream_describe(link->stream);
-        g_autofree char *size = ct_format_bytes(link->bytes);
-        g_autofree char *label = g_strdup_printf("%s\n%s\n%s", layout, axes, size);
-        for (guint r = 0; r < link->readers->len; r++) {
-            g_string_append_printf(text, "    n%u -> n%u [label=", link->writer,
-                                   g_array_index(link->readers, CtPlanReader, r).node);
-            append_quoted(text, label);
-            g_string_append(text, "];\n");
-        }
-    }
-    g_string_append(text, "}\n");
-    return g_string_free(g_steal_pointer(&text), FALSE);
-}
-
 /* ---- JSON ---- */
 
 /* An index; null where it is negative. */
@@ -322,7 +247,7 @@ add_links(CtJson *json, const char *key, guint n, const gint *links)
 static void
 add_place(CtJson *json, gint place, gint numa)
 {
-    g_autofree char *name = describe_place(place, CT_NO_NUMA);
+    g_autofree char *name = ct_plan_place_name(place, CT_NO_NUMA);
     ct_json_add_text(json, "place", name);
     add_index(json, "numa", numa);
 }
@@ -433,7 +358,7 @@ add_link(CtJson *json, const CtPlan *plan, const CtPlanLink *link)
     ct_json_add_text(json, "circle", link->circle);
     add_readers(json, link);
     add_place(json, link->place, link->numa);
-    if (link->place != CT_HOST && !is_fed(plan, link))
+    if (link->place != CT_HOST && !ct_plan_is_fed(plan, link))
         ct_json_add_integer(json, "offset", (gint64)link->offset);
     add_index(json, "group", link->transient ? link->group : -1);
     ct_json_end_object(json);

@@ -241,7 +241,15 @@ guint ct_plan_count_workers(const CtPlan *plan, gint numa);
 /* The node that keeps one thread busy the longest by itself; NULL: there is none. */
 const CtPlanNode *ct_plan_longest_alone(const CtPlan *plan);
 
+/* "host", "host, NUMA 1", "cuda:1"; allocated. */
+char *ct_plan_place_name(gint place, gint numa);
+/* "filter", of a further port "filter.weights"; allocated. */
+char *ct_plan_link_name(const CtPlan *plan, const CtPlanLink *link);
+/* Whether the program feeds the link, whose samples are then in the program's memory. */
+gboolean ct_plan_is_fed(const CtPlan *plan, const CtPlanLink *link);
+
 /* The output of `cornerturn plan`. */
 char *ct_plan_to_text(const CtPlan *plan);
 char *ct_plan_to_dot(const CtPlan *plan);
+char *ct_plan_to_svg(const CtPlan *plan);
 char *ct_plan_to_json(const CtPlan *plan);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static const char *const backend_names[CT_N_BACKENDS + 1] = {
+const char *const ct_backend_names[CT_N_BACKENDS + 1] = {
     [CT_REFERENCE] = "reference",
     [CT_CPU] = "cpu",
     [CT_CUDA] = "cuda",
@@ -300,7 +300,7 @@ check_backend(const CtPlanner *planner, const CtGraphNode *node, const char *wan
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_CONFIG,
                 "wants a variant of backend '%s', which is asked for too, but is given '%s'",
-                backend_names[backend.backend], wanted);
+                ct_backend_names[backend.backend], wanted);
     return FALSE;
 }
 
@@ -399,7 +399,7 @@ ct_planner_leaves(const CtPlanner *planner, const CtGraphNode *node, const CtVar
         return refuse(reason, "'%s' is asked for", wanted);
     const CtBackend backend = backend_of(planner, node, NULL).backend;
     if (!wanted && backend != CT_N_BACKENDS && backend != variant->backend)
-        return refuse(reason, "backend '%s' is asked for", backend_names[backend]);
+        return refuse(reason, "backend '%s' is asked for", ct_backend_names[backend]);
     if (!wanted && backend != CT_CUDA && variant->backend == CT_CUDA && is_endpoint(variant))
         return refuse(reason, "no device is asked for");
     return TRUE;

@@ -4,6 +4,9 @@
 
 #include "planner.h"
 
+/* As graphs name them; CT_N_BACKENDS: "auto". */
+extern const char *const ct_backend_names[CT_N_BACKENDS + 1];
+
 /* Checks the names and values of --backend and --variant, and the processors. */
 gboolean ct_planner_check_options(const CtPlanner *planner, GError **error);
 /* Whether `variant` can run on this machine, as an inserted node or any other; if not, *reason,

@@ -92,6 +92,10 @@ class Command(unittest.TestCase):
         self.check_usage("wants FILE, but is given 2 arguments", "check", "a", "b")
         self.check_usage("wants one of --dot and --json, but is given both",
                          "plan", "--dot", "--json", graph)
+        self.check_usage("wants one of --dot and --svg, but is given both",
+                         "plan", "--svg", "--dot", graph)
+        self.check_usage("wants one of --svg and --json, but is given both",
+                         "plan", "--svg", "--json", graph)
         self.check_usage("wants one of --explain and --capacity, but is given both",
                          "plan", "--capacity", "--explain", graph)
         self.check_usage("--missing wants 1 to 281474976710656 samples, but is given 0",

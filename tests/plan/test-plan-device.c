@@ -388,7 +388,7 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         g_error("wanted: %s\ngiven:  %s", wanted, text);
     g_autofree char *dot = ct_plan_to_dot(fixture->plan);
     g_assert_nonnull(strstr(dot, "    subgraph cluster_0 {\n        label=\"cuda:0\\nfirst\";\n"
-                                 "        n1 [label=\"s>copy\\ncuda\", style=dashed];\n"));
+                                 "        n1 [label=\"s>copy\\ncopy\\ncuda · cuda:0\\nbusy "));
     g_autofree char *json = ct_plan_to_json(fixture->plan);
     g_autofree char *busy = json_at(json, "$.busy");
     g_assert_true(g_pattern_match_simple("[{\"workers\":*,\"cuda:0 kernels\":*,"

@@ -433,7 +433,7 @@ test_printing(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
         g_error("wanted: %s\ngiven:  %s", wanted, text);
     g_autofree char *dot = ct_plan_to_dot(fixture->plan);
     g_assert_true(g_str_has_prefix(dot, "digraph plan {\n"));
-    g_assert_nonnull(strstr(dot, "n1 [label=\"s>transpose\\ncpu\", style=dashed];"));
+    g_assert_nonnull(strstr(dot, "n1 [label=\"s>transpose\\ntranspose\\ncpu · host\\nbusy "));
     g_assert_nonnull(strstr(dot, "n0 -> n1 [label=\"cf32[time channel station pol]\\n"));
     g_autofree char *json = ct_plan_to_json(fixture->plan);
     assert_json(json, "$.links[1].layout", "[\"cf32[channel time station pol]\"]");

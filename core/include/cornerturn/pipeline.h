@@ -137,9 +137,13 @@ CT_EXPORT gboolean ct_pipeline_plan(CtPipeline *pipeline, GError **error);
  * known after the check, those of the plan after planning, those of the run after its end; they are
  * in this order. Free with g_strfreev. */
 CT_EXPORT char **ct_pipeline_warnings(const CtPipeline *pipeline);
-/* Describes the plan as "text", "dot" or "json"; its alternatives and their costs as "explain" or
- * "explain-json"; the stream rates that it could sustain as "capacity" or "capacity-json".
- * Allocated. Plans first if necessary. */
+/* Describes the plan as "text" or "json", or draws it as "svg" or, for Graphviz, as "dot"; its
+ * alternatives and their costs as "explain" or "explain-json"; the stream rates that it could
+ * sustain as "capacity" or "capacity-json". Allocated. Plans first if necessary.
+ *
+ * In the drawing, the node NAME is <g id="node-NAME" class="node …">, the link of an output is
+ * <g id="link-NAME"> or, of a further output, <g id="link-NAME.OUTPUT">, so that a page can show
+ * more there. All its styles are for what is inside <svg class="cornerturn-plan">. */
 CT_EXPORT char *ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error);
 
 /* ---- verification ---- */
