@@ -106,7 +106,8 @@ def _load():
                                error]),
             ("feed_end", integer, [pointer, text, error]),
             ("take", integer, [pointer, text, ctypes.c_double, ctypes.POINTER(Block), error]),
-            ("give_back", None, [pointer, text])]:
+            ("give_back", None, [pointer, text]),
+            ("picture", pointer, [pointer, text, ctypes.POINTER(ctypes.c_uint64), error])]:
         function = getattr(library, "ct_pipeline_" + name)
         function.restype, function.argtypes = result, arguments
     return library
@@ -195,10 +196,11 @@ class Taken:
         self.validity = numpy.concatenate(self.lanes, 1) if self.lanes else None
 
 
-def run(graph, feeds, takes, variants=None, backend=None, workers=1, **settings):
+def run(graph, feeds, takes, variants=None, backend=None, workers=1, pictures=(), **settings):
     """Runs the text of a graph; returns Taken by name. `feeds` is a Feed for the name of each
     `input`, `takes` (axis of time, lanes of validity) for the name of each `output`, `settings`
-    further settings of the pipeline by name. Memory is poisoned."""
+    further settings of the pipeline by name. For the nodes `pictures`, returns their last picture
+    and the number of pictures. Memory is poisoned."""
     text = graph.encode()
     pipeline = _call("parse", text, len(text), b"test")
     threads, failures = [], []
@@ -247,6 +249,10 @@ def run(graph, feeds, takes, variants=None, backend=None, workers=1, **settings)
             raise failures[0]
         _library.ct_pipeline_wait(pipeline, 60.0)
         _call("result", pipeline)
+        for name in pictures:
+            number = ctypes.c_uint64()
+            shown = _call("picture", pipeline, name.encode(), ctypes.byref(number))
+            taken[name] = json.loads(ctypes.string_at(shown)), number.value
     finally:
         _library.ct_pipeline_free(pipeline)
     for name, (time, _) in takes.items():

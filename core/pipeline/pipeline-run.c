@@ -119,3 +119,21 @@ ct_pipeline_queue_text(CtPipeline *pipeline)
     g_return_val_if_fail(pipeline->scheduler, NULL);
     return ct_stats_queues_to_text(pipeline->plan, pipeline->scheduler);
 }
+
+char *
+ct_pipeline_picture(CtPipeline *pipeline, const char *name, guint64 *n, GError **error)
+{
+    if (!ct_pipeline_is_after(pipeline, CT_STEP_PREPARE, __func__, error))
+        return NULL;
+    for (guint i = 0; i < pipeline->plan->nodes->len; i++) {
+        if (!g_str_equal(ct_plan_node(pipeline->plan, i)->name, name))
+            continue;
+        guint64 number;
+        g_autoptr(GBytes) picture = ct_scheduler_picture(pipeline->scheduler, i, &number);
+        if (n)
+            *n = number;
+        return picture ? g_strdup(g_bytes_get_data(picture, NULL)) : NULL;
+    }
+    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no node '%s'", pipeline->name, name);
+    return NULL;
+}

@@ -152,7 +152,11 @@ allocate(CtRunNode *node)
         .counters = node->advance_counters,
         .core = node,
     };
-    node->work = (CtWork){.inputs = node->input_blocks, .outputs = node->output_blocks};
+    node->work = (CtWork){
+        .inputs = node->input_blocks,
+        .outputs = node->output_blocks,
+        .core = node,
+    };
     node->pending = TRUE;
 }
 
@@ -188,6 +192,7 @@ ct_run_node_init(CtRunNode *node, const CtPlanNode *plan, guint index, CtRing *c
 {
     GError *cause = NULL;
     node->plan = plan;
+    pthread_mutex_init(&node->picture.lock, NULL);
     node->options = options;
     node->n_workers = n_workers;
     node->now.nodes = plan->nodes;
@@ -334,6 +339,8 @@ ct_run_node_clear(CtRunNode *node)
     g_free(node->outputs);
     g_free(node->counters);
     g_free(node->advance_counters);
+    g_clear_pointer(&node->picture.newest, g_bytes_unref);
+    pthread_mutex_destroy(&node->picture.lock);
     g_free(node->accounts.accounts);
     g_free(node->told.accounts);
     g_free(node->arrivals);

@@ -59,6 +59,13 @@ typedef struct {
     gboolean is_new; /* told since they were taken */
 } CtRunAccounts;
 
+/* The picture that a node shows (ct_work_show). */
+typedef struct {
+    pthread_mutex_t lock;
+    GBytes *newest; /* with its NUL; NULL: none yet */
+    guint64 n;      /* how many there were */
+} CtRunPicture;
+
 /* The state with which a variant works: its prepare makes it; a change of a parameter, or another
  * block of an array over a port, exchanges it. */
 typedef struct {
@@ -131,6 +138,7 @@ typedef struct {
     guint n_counters;
     guint64 *counters;
     CtRunAccounts accounts; /* with the scheduler's lock */
+    CtRunPicture picture;
     CtRunTotals totals;
     guint8 *lane; /* scratch for validity: a byte for each sample of the longest input or output */
 

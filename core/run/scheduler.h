@@ -120,6 +120,9 @@ void ct_scheduler_join_warnings(CtScheduler *scheduler, GPtrArray *warnings);
 void ct_scheduler_stats(CtScheduler *scheduler, guint i, CtNodeStats *stats);
 /* The accounts that node `i` has told of its parts, *n; to be freed, or NULL. */
 CtAccount *ct_scheduler_accounts(CtScheduler *scheduler, guint i, guint *n);
+/* The newest picture that node `i` has shown (ct_work_show), with its NUL; NULL: none yet. Sets *n
+ * to the number of pictures so far. */
+GBytes *ct_scheduler_picture(CtScheduler *scheduler, guint i, guint64 *n);
 /* The changes that have taken effect so far, of each node in the order of their ticks: an array of
  * CtChangeStats, for g_array_unref. Sets the number of earlier ones that are no longer listed. */
 GArray *ct_scheduler_changes(CtScheduler *scheduler, guint64 *n_dropped);

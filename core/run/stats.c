@@ -223,6 +223,10 @@ add_node(CtJson *json, const Row *row, CtScheduler *scheduler, guint i)
         ct_json_add_unsigned(json, name, counts->counters[c]);
     }
     ct_json_end_object(json);
+    guint64 n_pictures;
+    g_autoptr(GBytes) picture = ct_scheduler_picture(scheduler, i, &n_pictures);
+    if (picture)
+        ct_json_add_unsigned(json, "pictures", n_pictures);
     ct_stats_add_accounts(json, counts->node, scheduler, i);
     ct_json_end_object(json);
 }

@@ -252,6 +252,12 @@ CT_EXPORT char *ct_pipeline_stats_text(CtPipeline *pipeline);
 /* "filter 80% sink 5%": the queues that are fullest now, allocated. */
 CT_EXPORT char *ct_pipeline_queue_text(CtPipeline *pipeline);
 
+/* The newest picture of its stream that `node` shows, as a stage `monitor` does: JSON, allocated.
+ * Sets *n, unless it is NULL, to the number of pictures until then. NULL without an error: there is
+ * none yet. */
+CT_EXPORT char *ct_pipeline_picture(CtPipeline *pipeline, const char *node, guint64 *n,
+                                    GError **error);
+
 /* ---- blocks in the program's memory ---- */
 
 /* Called when no stage will read the samples again, or when the pipeline is freed: the program may

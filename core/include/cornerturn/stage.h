@@ -421,7 +421,8 @@ typedef struct {
     gpointer scratch;       /* of this worker */
     guint64 *counters;      /* of this worker; in the order of the stage's `counters` */
     CtQueue *queue;         /* of a cuda variant: the queue on which to enqueue; otherwise NULL */
-    guint64 reserved[4];    /* 0 */
+    gpointer core;          /* private to the core */
+    guint64 reserved[3];    /* 0 */
 } CtWork;
 
 /* Marks sample `t` of `lane` of an output as invalid (CT_PORT_MARKED), in a variant on the host.
@@ -534,6 +535,10 @@ typedef struct {
 /* Tells in advance the accounts of all parts, always the same parts; statistics of the run show
  * them. They are copied. */
 CT_EXPORT void ct_advance_account(CtAdvance *advance, const CtAccount *accounts, guint n);
+
+/* Shows a picture of the node's stream, as JSON, to whoever watches the run: it takes the place of
+ * the one before. For variants on the host; never waits. Owns `picture`, an allocated text. */
+CT_EXPORT void ct_work_show(const CtWork *work, char *picture);
 
 /* Advances by the rule of the footprint (for a fused variant, of its stages in a row), for variants
  * that only add to it. Consumes and produces what the footprint allows; a sink consumes all
