@@ -83,9 +83,9 @@ struct CtControl {
     CtPipeline *pipeline;
     CtControlListener listener;
     CtControlToken token;
-    gint64 opened;        /* µs of the monotonic clock */
-    char *plan, *graph;   /* the documents, which never change */
-    atomic_bool is_ended; /* by a client */
+    gint64 opened;                /* µs of the monotonic clock */
+    char *plan, *drawing, *graph; /* the documents, which never change */
+    atomic_bool is_ended;         /* by a client */
     GThread *thread;
     GMainContext *context;
     GMainLoop *loop;

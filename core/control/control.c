@@ -73,7 +73,9 @@ ct_control_open(CtPipeline *pipeline, const CtControlOptions *options, GError **
     control->opened = g_get_monotonic_time();
     control->graph = ct_pipeline_graph_json(pipeline);
     control->plan = ct_pipeline_describe(pipeline, "json", error);
-    if (!control->plan || !ct_control_listener_parse(&control->listener, options->address, error) ||
+    control->drawing = control->plan ? ct_pipeline_describe(pipeline, "svg", error) : NULL;
+    if (!control->drawing ||
+        !ct_control_listener_parse(&control->listener, options->address, error) ||
         !ct_control_listener_open(&control->listener, error) ||
         !open_token(control, options->token, error))
         return NULL;
@@ -132,5 +134,6 @@ ct_control_free(CtControl *control)
     g_free(control->stats_text);
     g_free(control->graph);
     g_free(control->plan);
+    g_free(control->drawing);
     g_free(control);
 }

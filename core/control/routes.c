@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char json_type[] = "application/json";
+static const char script_type[] = "text/javascript; charset=utf-8";
 static const char metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
 /* What a page may do: only what it loads from here. */
@@ -73,6 +74,12 @@ get_plan(CtControl *control, SoupServerMessage *message, const char *rest G_GNUC
 }
 
 static void
+get_drawing(CtControl *control, SoupServerMessage *message, const char *rest G_GNUC_UNUSED)
+{
+    reply_text(message, "image/svg+xml", control->drawing);
+}
+
+static void
 get_graph(CtControl *control, SoupServerMessage *message, const char *rest G_GNUC_UNUSED)
 {
     reply_text(message, json_type, control->graph);
@@ -88,6 +95,13 @@ static void
 get_node(CtControl *control, SoupServerMessage *message, const char *rest)
 {
     g_autofree char *text = ct_control_node(control, rest);
+    reply_text(message, json_type, text);
+}
+
+static void
+get_picture(CtControl *control, SoupServerMessage *message, const char *rest)
+{
+    g_autofree char *text = ct_pipeline_picture(control->pipeline, rest, NULL, NULL);
     reply_text(message, json_type, text);
 }
 
@@ -146,14 +160,18 @@ typedef struct {
 static const Route routes[] = {
     {"/", .resource = "page.html", .type = "text/html; charset=utf-8"},
     {"/page.css", .resource = "page.css", .type = "text/css; charset=utf-8"},
-    {"/page.js", .resource = "page.js", .type = "text/javascript; charset=utf-8"},
+    {"/page.js", .resource = "page.js", .type = script_type},
+    {"/page-draw.js", .resource = "page-draw.js", .type = script_type},
+    {"/page-pictures.js", .resource = "page-pictures.js", .type = script_type},
     {"/openapi.json", .resource = "openapi.json", .type = json_type},
     {"/metrics", .get = get_metrics},
     {"/api/v1/state", .get = get_state},
     {"/api/v1/plan", .get = get_plan},
+    {"/api/v1/plan.svg", .get = get_drawing},
     {"/api/v1/graph", .get = get_graph},
     {"/api/v1/statistics", .get = get_statistics},
     {"/api/v1/nodes/", .has_rest = TRUE, .get = get_node},
+    {"/api/v1/pictures/", .has_rest = TRUE, .get = get_picture},
     {"/api/v1/parameters", .get = get_parameters, .post = set_parameter},
     {"/api/v1/warnings", .get = get_warnings},
     {"/api/v1/end", .post = end_run},
