@@ -73,6 +73,13 @@ export class Plot {
     return this.top + (1 - (value - this.y.low) / (this.y.high - this.y.low || 1)) * this.height;
   }
 
+  // The values under a point of the canvas; null: it is outside the axes.
+  under(left, top) {
+    const x = (left - this.left) / this.width, y = 1 - (top - this.top) / this.height;
+    return x < 0 || x >= 1 || y <= 0 || y > 1 ? null
+      : [this.x.low + x * (this.x.high - this.x.low), this.y.low + y * (this.y.high - this.y.low)];
+  }
+
   axes() {
     const context = this.context;
     context.fillStyle = colour("faint");

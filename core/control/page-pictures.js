@@ -68,7 +68,15 @@ function axisOf(name, coordinates, unit) {
   return { name, unit, low, high };
 }
 
-// ---- views: each draws one canvas of a panel; `suits` says for which pictures ----
+function nearest(values, value) {
+  return values.reduce((best, one, i) =>
+    Math.abs(one - value) < Math.abs(values[best] - value) ? i : best, 0);
+}
+
+const inDecibels = (value) => Number.isFinite(value) ? `${value.toFixed(1)} dB` : "no valid sample";
+
+// ---- views: each draws one canvas of a panel; `suits` says for which pictures. A plot's `read` says
+// what is at a point. ----
 
 function spectrum(panel, canvas) {
   const { picture, indices } = panel;
@@ -82,6 +90,11 @@ function spectrum(panel, canvas) {
     { low, high, name: "power (dB)" });
   all.forEach((ys, k) => plot.line(by.map((i) => xs[i]), ys, LINES[k % LINES.length]));
   plot.axes();
+  plot.read = ([x]) => {
+    const i = nearest(by.map((k) => xs[k]), x);
+    return `${quantity(xs[by[i]], axis.unit ?? "", 7)}: ${all.map((ys) => inDecibels(ys[i])).join(", ")}`;
+  };
+  return plot;
 }
 
 function waterfall(panel, canvas) {
@@ -95,10 +108,17 @@ function waterfall(panel, canvas) {
     { low: -ages, high: 0, unit: "s", name: "time" });
   plot.image(rows, low, high, sequential);
   plot.axes();
+  const sorted = order(xs).map((i) => xs[i]);
+  plot.read = ([x, y]) => {
+    const row = rows[Math.min(Math.floor(-y / (ages || 1) * rows.length), rows.length - 1)];
+    const i = nearest(sorted, x);
+    return `${quantity(sorted[i], axis.unit ?? "", 7)}, ${(-y).toFixed(1)} s ago: ${inDecibels(row[i])}`;
+  };
+  return plot;
 }
 
 // Visibilities against baseline and channel.
-function matrix(value, limits, map) {
+function matrix(value, limits, map, say) {
   return (panel, canvas) => {
     const { picture, indices } = panel;
     const baseline = picture.axis("baseline"), axis = panel.spectral;
@@ -111,6 +131,13 @@ function matrix(value, limits, map) {
       { low: 0, high: baseline.of, name: "baseline" });
     plot.image(rows, low, high, map);
     plot.axes();
+    plot.read = ([x, y]) => {
+      const b = Math.floor(y / baseline.of * baseline.length);
+      const i = nearest(by.map((k) => xs[k]), x);
+      const at = axis ? `, ${quantity(xs[by[i]], axis.unit ?? "", 7)}` : "";
+      return `baseline ${picture.label(baseline, b)}${at}: ${say(rows[baseline.length - 1 - b][i])}`;
+    };
+    return plot;
   };
 }
 
@@ -147,6 +174,11 @@ function along(name, title, value, fixedLow, fixedHigh) {
       { low: fixedLow ?? low, high: fixedHigh ?? high, name: title });
     plot.bars(ys.map((_, i) => i), ys, 1, colour("bar"));
     plot.axes();
+    plot.read = ([x]) => {
+      const i = Math.round(x);
+      return `${name} ${picture.label(axis, i)}: ${Number.isFinite(ys[i]) ? Number(ys[i].toPrecision(4)) : "no valid sample"}`;
+    };
+    return plot;
   };
 }
 
@@ -160,6 +192,11 @@ function histogram(panel, canvas) {
   plot.bars(xs.filter((x) => x > low && x < high), counts.filter((_, i) => xs[i] > low && xs[i] < high),
     step, colour("bar"));
   plot.axes();
+  plot.read = ([x]) => {
+    const i = Math.min(Math.max(Math.round((x - first) / step), 0), counts.length - 1);
+    return `level ${Number(xs[i].toPrecision(4))}: ${counts[i].toLocaleString("en")} samples`;
+  };
+  return plot;
 }
 
 const rms = (picture, i) => picture.isPower ? picture.mean[i] : Math.sqrt(picture.power[i]);
@@ -168,10 +205,10 @@ const VIEWS = [
   { name: "waterfall", title: "Waterfall: the newest at the top", suits: (p, axis) => axis && !p.isVisibility,
     draw: waterfall },
   { name: "amplitude", title: "Amplitude against baseline and channel (dB)", suits: (p) => p.isVisibility,
-    draw: matrix((p, i) => decibels(p.amplitude(i)), null, sequential) },
+    draw: matrix((p, i) => decibels(p.amplitude(i)), null, sequential, inDecibels) },
   { name: "phase", title: "Phase: red 0, green 120°, blue 240°", suits: (p) => p.isVisibility && p.complex,
     draw: matrix((p, i) => Math.abs(p.amplitude(i)) > 0 ? (p.turn(i) / (2 * Math.PI) + 1) % 1 : NaN, [0, 1],
-      cyclic) },
+      cyclic, (turn) => Number.isFinite(turn) ? `${(360 * turn).toFixed(0)}°` : "no valid sample") },
   { name: "beams", title: "Power of beams", suits: (p) => p.has("beam"),
     draw: along("beam", "power (dB)", (p, i) => decibels(p.strength(i))) },
   { name: "stations", title: "Level of stations", suits: (p) => p.has("station"),
@@ -195,6 +232,7 @@ export class Panel {
     this.element.querySelector("h3").textContent = name;
     parent.append(this.element);
     this.canvases = new Map();
+    this.plots = new Map();
   }
 
   // A line for each element of the shortest axis beside the chosen ones, at most eight.
@@ -253,21 +291,31 @@ export class Panel {
     this.history.length = Math.min(this.history.length, HISTORY);
   }
 
+  // A figure for a view, which says what is under the pointer.
+  add(view) {
+    const figure = document.createElement("figure");
+    const caption = document.createElement("figcaption"), canvas = document.createElement("canvas");
+    const read = document.createElement("output");
+    caption.append(view.title, read);
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${view.title} of ${this.name}`);
+    canvas.addEventListener("pointermove", (event) => {
+      const plot = this.plots.get(view.name), at = plot.under(event.offsetX, event.offsetY);
+      read.textContent = at ? plot.read(at) : "";
+    });
+    canvas.addEventListener("pointerleave", () => { read.textContent = ""; });
+    figure.append(caption, canvas);
+    this.element.append(figure);
+    this.canvases.set(view.name, canvas);
+  }
+
   draw() {
     for (const view of VIEWS) {
       if (!view.suits(this.picture, this.spectral))
         continue;
-      if (!this.canvases.has(view.name)) {
-        const figure = document.createElement("figure");
-        const canvas = document.createElement("canvas"), caption = document.createElement("figcaption");
-        caption.textContent = view.title;
-        canvas.setAttribute("role", "img");
-        canvas.setAttribute("aria-label", `${view.title} of ${this.name}`);
-        figure.append(caption, canvas);
-        this.element.append(figure);
-        this.canvases.set(view.name, canvas);
-      }
-      view.draw(this, this.canvases.get(view.name));
+      if (!this.canvases.has(view.name))
+        this.add(view);
+      this.plots.set(view.name, view.draw(this, this.canvases.get(view.name)));
     }
   }
 }

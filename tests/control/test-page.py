@@ -190,6 +190,32 @@ class Page(unittest.TestCase):
         first = self.browser.run(number)
         self.browser.wait(number + f" > {first}")
 
+    def read(self, node, view, x, y):
+        """What is said of a point of a picture, given in parts of its canvas."""
+        return self.browser.run(
+            "const canvas = document.querySelector(`canvas[aria-label^='${arguments[1]} of ${arguments[0]}']`);"
+            "const box = canvas.getBoundingClientRect();"
+            "canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.x + arguments[2] * box.width,"
+            " clientY: box.y + arguments[3] * box.height }));"
+            "return canvas.parentElement.querySelector('output').textContent", node, view, x, y)
+
+    def test_3b_values(self):
+        """The values under the pointer: the lost station is seen, and the tone where it was put."""
+        self.assertEqual(self.read("levels", "Valid samples of stations", 0.62, 0.5), "station 3: 0")
+        self.assertEqual(self.read("levels", "Level of stations", 0.62, 0.5), "station 3: no valid sample")
+        level = float(self.read("levels", "Level of stations", 0.2, 0.5).removeprefix("station 0: "))
+        # 12 times noise, two sources and a tone, in two parts
+        power = 12 ** 2 * (1 + 0.6 + 0.3 + 0.4 ** 2)
+        self.assertAlmostEqual(level / power ** 0.5, 1, delta=0.05)
+        found = {}
+        for step in range(15, 96):
+            text = self.read("channels", "Spectrum", step / 100, 0.5)
+            frequency, first = re.fullmatch(r"([\d.]+) MHz: (-?[\d.]+) dB, .*", text).groups()
+            found[float(frequency)] = float(first)
+        tone = max(found, key=found.get)
+        self.assertLess(abs(tone - 150.2), 0.016)  # two channels
+        self.assertGreater(found[tone], sorted(found.values())[len(found) // 2] + 5)
+
     def test_4_steering(self):
         self.browser.run("document.getElementById('parameter').value = 'bandpass.gain'")
         self.browser.type("#value", "2")
