@@ -10,6 +10,8 @@
 
 /* The interval between two checks of the run. */
 static const double tick_seconds = 0.1;
+/* The interval between two messages to a service manager without a watchdog, in µs. */
+static const gint64 status_period = 5 * G_USEC_PER_SEC;
 
 /* Prints a line that overwrites the previous one: stream time, rate against real time, the fullest
  * rings. */
@@ -47,6 +49,8 @@ typedef struct {
     gint64 next;       /* µs at which the next statistics are due */
     gboolean shows;    /* the progress */
     gboolean is_ended; /* an interrupt is handled */
+    gint64 told;       /* µs at which the service manager was told last … */
+    guint64 pulse;     /* … and the pulse of the run then */
 } Follower;
 
 static const char *
@@ -69,6 +73,7 @@ interrupt(Follower *follower)
     follower->is_ended = TRUE;
     clear_line(follower);
     ct_pipeline_interrupt(follower->pipeline);
+    ct_command_notify("STOPPING=1\nSTATUS=interrupted by %s\n", interrupter(follower->control));
     if (!follower->how->quiet)
         g_printerr("interrupted by %s: the sources end; a second signal ends the process at once\n",
                    interrupter(follower->control));
@@ -97,10 +102,30 @@ print_statistics(Follower *follower)
         follower->next += ((now - follower->next) / period + 1) * period;
 }
 
+/* Tells the service manager that the run goes on: often enough for its watchdog, if it has one. A
+ * stage that does not return is left to the watchdog. */
+static void
+tell_manager(Follower *follower)
+{
+    const gint64 watchdog = ct_command_watchdog();
+    const gint64 now = g_get_monotonic_time();
+    const gint64 period = watchdog ? MIN(watchdog / 4, status_period) : status_period;
+    const guint64 pulse = ct_pipeline_pulse(follower->pipeline);
+    if (now - follower->told < period || (watchdog && pulse == follower->pulse))
+        return;
+    const double stream = ct_pipeline_stream_seconds(follower->pipeline);
+    ct_command_notify("%sSTATUS=%.3f s of stream, %.3g × real time\n",
+                      watchdog ? "WATCHDOG=1\n" : "", stream,
+                      stream * G_USEC_PER_SEC / (double)MAX(now - follower->started, 1));
+    follower->told = now;
+    follower->pulse = pulse;
+}
+
 /* Waits for the end, and handles signals. */
 static void
 follow(Follower *follower)
 {
+    ct_command_notify("READY=1\nSTATUS=running\n");
     follower->started = g_get_monotonic_time();
     follower->next = follower->started + (gint64)(follower->how->period * G_USEC_PER_SEC);
     while (!ct_pipeline_wait(follower->pipeline, tick_seconds)) {
@@ -108,10 +133,12 @@ follow(Follower *follower)
             (ct_command_interrupt() || ct_control_was_ended(follower->control)))
             interrupt(follower);
         print_statistics(follower);
+        tell_manager(follower);
         if (follower->shows)
             show_progress(follower->pipeline, follower->started, follower->duration);
     }
     clear_line(follower);
+    ct_command_notify("STOPPING=1\nSTATUS=ended\n");
 }
 
 /* Whether the run succeeded; its failure, or the interrupt that ended it, is the error. */

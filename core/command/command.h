@@ -36,6 +36,11 @@ gboolean ct_command_check_output(const char *option, const char *path, GError **
 gboolean ct_command_write_output(const char *option, const char *path, const char *text,
                                  GError **error);
 
+/* Sends lines such as "READY=1" to the service manager, if one has started the command. */
+void ct_command_notify(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* The µs within which the service manager wants to hear "WATCHDOG=1"; 0: it does not. */
+gint64 ct_command_watchdog(void);
+
 /* Makes a write to a reader that is gone, or past a file's size limit, an error of the write, and
  * SIGUSR1 a request for statistics. */
 void ct_command_catch_requests(void);

@@ -64,6 +64,12 @@ ct_pipeline_interrupt(CtPipeline *pipeline)
         ct_scheduler_interrupt(pipeline->scheduler);
 }
 
+guint64
+ct_pipeline_pulse(CtPipeline *pipeline)
+{
+    return pipeline->scheduler ? ct_scheduler_pulse(pipeline->scheduler) : 0;
+}
+
 gboolean
 ct_pipeline_wait(CtPipeline *pipeline, gdouble seconds)
 {

@@ -125,6 +125,7 @@ struct CtScheduler {
     gint64 first;    /* … and when a sink first got samples; 0: none has */
     gint64 running;  /* ct_scheduler_now() at the start … */
     gint64 finished; /* … and at the end of the last node; 0: it has not ended */
+    guint64 n_rests; /* calls of ct_scheduler_pulse() while no node worked */
     GError *error;
     CtSetupStats setup;  /* without what happens later */
     GPtrArray *warnings; /* of CtWarning: of the run */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report on a graph that stands still: the samples in each input of each node, and what the
- * node waits for. */
+/* Whether a graph stands still; the report on one that does: the samples in each input of each
+ * node, and what the node waits for. */
 #include "scheduler-private.h"
+#include "submission.h"
 
 static const char *
 writer_name(const CtScheduler *scheduler, const CtRing *ring)
@@ -140,4 +141,29 @@ ct_scheduler_explain_stall(const CtScheduler *scheduler, const CtRunNode **culpr
         g_string_append(text, wait ? wait : "does nothing, though it has all that it needs");
     }
     return g_error_new(CT_ERROR, CT_ERROR_PLUGIN, "the graph stands still%s", text->str);
+}
+
+/* Whether the node works on something, and does not wait for files or the network. */
+static gboolean
+is_at_work(const CtRunNode *node)
+{
+    const gboolean is_firing = node->status == CT_NODE_STARTING || node->status == CT_NODE_RUNNING;
+    return !node->plan->variant->waits &&
+           (is_firing || (node->submissions && node->submissions->n > 0));
+}
+
+guint64
+ct_scheduler_pulse(CtScheduler *scheduler)
+{
+    gboolean works = FALSE;
+    pthread_mutex_lock(&scheduler->lock);
+    guint64 pulse = 0;
+    for (guint i = 0; i < scheduler->n_nodes; i++) {
+        works |= is_at_work(&scheduler->nodes[i]);
+        pulse += scheduler->nodes[i].totals.firings;
+    }
+    scheduler->n_rests += !works;
+    pulse += scheduler->n_rests;
+    pthread_mutex_unlock(&scheduler->lock);
+    return pulse;
 }

@@ -84,6 +84,9 @@ gboolean ct_scheduler_step(CtScheduler *scheduler, guint i, gint64 n, gdouble se
 /* Ends the sources now; the samples that they gave flow on to the sinks. May be called from any
  * thread, but not from a signal handler. */
 void ct_scheduler_interrupt(CtScheduler *scheduler);
+/* A number that changes from call to call, unless nothing but one and the same block of a node that
+ * waits for nothing outside has been worked on meanwhile. */
+guint64 ct_scheduler_pulse(CtScheduler *scheduler);
 /* Whether the run has ended; waits for that at most `seconds` (negative: for ever). */
 gboolean ct_scheduler_wait(CtScheduler *scheduler, gdouble seconds);
 /* Whether the run, which has ended, was good; FALSE with the first error. */

@@ -10,6 +10,7 @@ import select
 import shutil
 import signal
 import tempfile
+import threading
 import time
 import unittest
 
@@ -179,6 +180,44 @@ class Signals(graphs.GraphTest):
         stats = json.loads(output)
         self.assertEqual(stats["state"], "complete")
         self.assertEqual(stats["nodes"][0]["samples"], 4)
+
+    def test_statistics_every_period(self):
+        """Each is one line, on standard error where a stream goes to standard output."""
+        for path, is_stream in ("out.npy", False), ("-", True):
+            with self.subTest(path):
+                out = {**ENDLESS["out"], "path": path, **({"format": "raw"} if is_stream else {})}
+                process = self.begin({**ENDLESS, "out": out}, "--stats", "json:50 ms")
+                if is_stream:
+                    threading.Thread(target=process.stdout.buffer.read).start()
+                lines = process.stderr if is_stream else process.stdout
+                stats = [json.loads(lines.readline()) for _ in range(3)]
+                process.send_signal(signal.SIGTERM)
+                rest = [line for line in lines if line.startswith("{")]
+                self.assertEqual(process.wait(SECONDS), 143)
+                stats += [json.loads(line) for line in rest]
+                self.assertEqual([one["state"] for one in stats[:3]], ["running"] * 3)
+                self.assertEqual(stats[-1]["state"], "interrupted")
+                times = [one["running_seconds"] for one in stats]
+                self.assertEqual(times, sorted(times))
+                process.stderr.close()
+
+    def test_table_every_period(self):
+        process = self.begin(ENDLESS, "--stats", "text:50 ms")
+        heads = 0
+        while heads < 2:
+            heads += process.stdout.readline().startswith("node ")
+        process.send_signal(signal.SIGTERM)
+        self.finish(process)
+
+    def test_wrong_periods(self):
+        for given, message in [("json:", "--stats"), ("json:0 s", "more than nothing"), ("json:-1 s", "--stats"),
+                               ("json:5 MHz", "--stats"), ("none:1 s", "no period behind none"),
+                               ("xml:1 s", "text, json or none"), (":1 s", "text, json or none")]:
+            with self.subTest(given):
+                status, _, errors = self.finish(self.begin(ENDLESS, "--stats", given))
+                self.assertEqual(status, 2)
+                self.assertIn(message, errors)
+                self.assertEqual(len(errors.splitlines()), 1)
 
     def test_statistics_after_a_failure(self):
         stages = {

@@ -233,6 +233,10 @@ CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);
  * come as well, with CT_ERROR_CANCELLED. A handler of signals may call it. */
 CT_EXPORT void ct_interrupt_waits(void);
 CT_EXPORT gboolean ct_waits_are_interrupted(void);
+/* A number that differs from the one before while the run makes progress, or waits for files, the
+ * network or the program. It stays if since then only one block is being worked on: so a program
+ * that looks every minute finds a stage that does not return. */
+CT_EXPORT guint64 ct_pipeline_pulse(CtPipeline *pipeline);
 /* Waits for the end of the run, at most `seconds` (negative: without limit). Returns whether it is
  * over. */
 CT_EXPORT gboolean ct_pipeline_wait(CtPipeline *pipeline, gdouble seconds);
