@@ -61,7 +61,7 @@ static const char *const own_headers[] = {
     "emulator-vectors.h", "emulator-warp.h",   "emulator-warpgroup.h",
 };
 
-/* The folder of those headers: that of an installed library, else of the source tree. */
+/* Those headers are in the library's folder. */
 static struct {
     pthread_once_t once;
     char *library, *folder;
@@ -74,9 +74,8 @@ find_place(void)
     if (dladdr(&place, &self) != 0)
         place.library = g_strdup(self.dli_fname);
     g_autofree char *folder = g_path_get_dirname(place.library ? place.library : "");
-    g_autofree char *header = g_build_filename(folder, own_headers[0], NULL);
-    place.folder =
-        g_file_test(header, G_FILE_TEST_EXISTS) ? g_strdup(folder) : g_strdup(EMULATOR_HEADERS);
+    /* The compiler runs in another folder. */
+    place.folder = g_canonicalize_filename(folder, NULL);
 }
 
 static const char *

@@ -61,6 +61,12 @@ class Install(unittest.TestCase):
             if name not in ("input", "output"):
                 self.assertIn(f"{self.prefix}/", text.splitlines()[1])
 
+    def test_no_search_paths(self):
+        """The loader finds all by itself: programs and plugins have no RPATH and no RUNPATH."""
+        for path in [self.command, *self.libraries.rglob("*.so")]:
+            with self.subTest(path.name):
+                self.assertNotRegex(self.output("readelf", "-d", str(path)), "R(UN)?PATH")
+
     def test_shipped_pipelines(self):
         shipped = {path.name for path in (SOURCE / "pipelines").glob("*.yaml")}
         installed = self.prefix / "share" / "cornerturn" / "pipelines"
@@ -93,10 +99,10 @@ class Install(unittest.TestCase):
             self.command, "plan", "--explain", "--no-tuning", str(graph)))
 
     def test_documents(self):
-        """They and the pages of the stages have the places of the source tree, and links that
-        hold."""
+        """They, the pages of the stages and the examples have the places of the source tree, and
+        links that hold."""
         installed = self.prefix / "share" / "doc" / "cornerturn"
-        for folder in "docs/*.md", "plugins/*/README.md":
+        for folder in "*.md", "docs/*.md", "examples/*.c", "pipelines/*.yaml", "plugins/*/README.md":
             self.assertEqual({path.relative_to(installed) for path in installed.glob(folder)},
                              {path.relative_to(SOURCE) for path in SOURCE.glob(folder)})
         for document in installed.rglob("*.md"):
