@@ -135,6 +135,12 @@ class Install(unittest.TestCase):
         installed = {path.name.removesuffix(".gz") for path in self.root.rglob("man1/*")}
         self.assertEqual(installed, pages)
 
+    def test_completion(self):
+        share = self.prefix / "share"
+        for path, line in (("bash-completion/completions/cornerturn", "complete -F _cornerturn cornerturn"),
+                           ("zsh/site-functions/_cornerturn", "#compdef cornerturn")):
+            self.assertIn(line, (share / path).read_text(encoding="utf-8").splitlines())
+
     def test_plugin_against_it(self):
         """The command line that new-stage prints builds a plugin. Its name comes before those of
         all other plugins, so that only the command itself can have loaded the library."""
