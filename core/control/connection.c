@@ -5,6 +5,9 @@
  * read ends by itself. If there are too many, the oldest one ends. */
 #include "control-private.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 enum { MOST_CONNECTIONS = 64, SECONDS_OF_LIFE = 20 };
 /* A body that is too long is read up to here, so that the client reads the reply. */
 enum { MOST_DROPPED = 1 << 20 };
@@ -81,6 +84,9 @@ take_client(CtControl *control, GSocket *socket)
     connection->control = control;
     connection->socket = g_object_ref(socket);
     connection->opened = g_get_monotonic_time();
+    /* Otherwise the body of a reply waits until the client has acknowledged the headers. */
+    if (!control->listener.is_unix)
+        g_socket_set_option(socket, IPPROTO_TCP, TCP_NODELAY, TRUE, NULL);
     if (g_queue_get_length(&control->connections) >= MOST_CONNECTIONS)
         cut(g_queue_peek_head(&control->connections));
     g_queue_push_tail(&control->connections, connection);

@@ -3,7 +3,10 @@
 """The control port: what it shows, the parameters that it sets, and the end of a run."""
 import json
 import os
+import re
+import shutil
 import stat
+import subprocess
 
 import numpy as np
 
@@ -273,6 +276,46 @@ class Ends(controls.ControlTest):
         self.assertRegex(token.read_text(), r"^[0-9a-f]{64}\n$")
         self.end(port)
         self.assertFalse(token.exists())
+
+
+class Documented(controls.ControlTest):
+    def run_commands(self, pattern, *replaced):
+        """Runs the commands of the page that match, with texts replaced; returns their replies."""
+        page = (graphs.SOURCE_ROOT / "docs" / "watching.md").read_text()
+        lines = re.sub(r"\\\n +", "", page).splitlines()
+        found = [line.strip() for line in lines if re.match("    curl .*" + pattern, line)]
+        self.assertTrue(found)
+        for before, after in replaced:
+            found = [command.replace(before, after) for command in found]
+        done = [subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, text=True,
+                               timeout=controls.SECONDS) for command in found]
+        self.assertEqual([one.returncode for one in done], [0] * len(done), done)
+        return [json.loads(one.stdout) for one in done]
+
+    def test_commands(self):
+        if not shutil.which("curl"):
+            self.skipTest("there is no curl")
+        port = self.launch(controls.ENDLESS, address="unix:control")
+        state, change = self.run_commands("--unix-socket")
+        self.assertEqual(state["state"], "running")
+        self.assertEqual(change["assignment"], "gains.gain=2")
+        self.end(port)
+        port = self.launch(controls.ENDLESS)
+        ends = self.run_commands("Bearer", ("8080", port.port), ("/run/user/1000/", ""))
+        self.assertEqual(ends, [{"ending": True}])
+        self.assertEqual(self.finish(port)[0], 143)
+
+    def test_paths_and_metrics(self):
+        """The page lists them all."""
+        page = (graphs.SOURCE_ROOT / "docs" / "watching.md").read_text()
+        listed = set(re.findall(r"(?m)^\| `(/[^`]*)` \|", page))
+        self.assertEqual(listed, {path.replace("{name}", "NAME") for path in API["paths"]
+                                  if not path.startswith("/page")})
+        port = self.launch(controls.ENDLESS, address="unix:control")
+        metrics = set(re.findall(r"(?m)^# TYPE (\w+)", port.ask("/metrics").bytes.decode()))
+        named = re.sub(r"`…(\w+)`", r"`cornerturn_node\1`", page)
+        self.assertEqual(set(re.findall(r"`(cornerturn_\w+)`", named)), metrics)
+        self.end(port)
 
 
 if __name__ == "__main__":
