@@ -169,7 +169,7 @@ append_value(GString *line, const CtValue *value, gboolean is_item)
         if (value->quoted || (is_item && strpbrk(value->text, ",[]{}:#\n")))
             append_quoted(line, value->text);
         else
-            g_string_append(line, value->text);
+            g_string_append(line, *value->text ? value->text : "~");
         return;
     }
     g_string_append_c(line, value->keys ? '{' : '[');

@@ -148,6 +148,50 @@ static const struct {
      "g:1:35: node 'a': 'variant' wants the name of a variant, but is given nothing"},
 };
 
+static gboolean
+is_same(const CtValue *a, const CtValue *b)
+{
+    gboolean same = a->kind == b->kind && g_strcmp0(a->text, b->text) == 0 &&
+                    (!a->items || a->items->len == b->items->len);
+    for (guint i = 0; same && a->items && i < a->items->len; i++)
+        same = is_same(a->items->pdata[i], b->items->pdata[i]) &&
+               (!a->keys || is_same(a->keys->pdata[i], b->keys->pdata[i]));
+    return same;
+}
+
+/* A value that is written in YAML reads back as the same. */
+static void
+test_value_text(void)
+{
+    static const struct {
+        const char *given, *wanted;
+    } rows[] = {
+        {"200 MHz", "200 MHz"},
+        {"'200 MHz'", "\"200 MHz\""},
+        {"[1, -2.5, a b]", "[1, -2.5, a b]"},
+        {"- a, b\n- [x, 'y: z']\n- 10:30:00", "[\"a, b\", [x, \"y: z\"], \"10:30:00\"]"},
+        {"{a: 1, 'b c': [2, 3], d: {e: f}}", "{a: 1, \"b c\": [2, 3], d: {e: f}}"},
+        {"|\n  two\n  lines \\ \"q\"\n", "\"two\\x0alines \\\\ \\\"q\\\"\\x0a\""},
+        {"\"\\t\\x7f é\"", "\"\\x09\\x7f é\""},
+        {"[]", "[]"},
+        {"{}", "{}"},
+        {"~", "~"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(CtValue) value = ct_value_parse(rows[i].given, -1, "t", &error);
+        g_assert_no_error(error);
+        g_autofree char *text = ct_value_to_text(value);
+        g_assert_cmpstr(text, ==, rows[i].wanted);
+        g_autoptr(CtValue) again = ct_value_parse(text, -1, "t", &error);
+        g_assert_no_error(error);
+        g_assert_true(is_same(value, again));
+    }
+    g_autoptr(CtValue) nothing = ct_value_parse("- 1\n-\n- 2\n", -1, "t", NULL);
+    g_autofree char *text = ct_value_to_text(nothing);
+    g_assert_cmpstr(text, ==, "[1, ~, 2]");
+}
+
 static void
 test_wrong(void)
 {
@@ -220,6 +264,7 @@ main(int argc, char **argv)
     g_test_add_func("/config/links", test_links);
     g_test_add_func("/config/overrides", test_overrides);
     g_test_add_func("/config/wrong", test_wrong);
+    g_test_add_func("/config/value-text", test_value_text);
     g_test_add_func("/config/wrong-override", test_wrong_override);
     g_test_add_func("/config/nul", test_nul);
     g_test_add_func("/config/deep", test_deep);
