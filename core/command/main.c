@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { EXIT_USAGE = 2 };
 
@@ -41,9 +42,21 @@ print_help(void)
         const int padding = 22 - (int)g_utf8_strlen(call, -1);
         g_print("  %s%*s %s\n", call, MAX(padding, 0), "", commands[i]->summary);
     }
-    g_print("\nOptions:\n"
-            "  -h, --help             Show this, or with a command its options\n"
-            "  --version              Show the version\n");
+    g_print(
+        "\nOptions:\n"
+        "  -h, --help             Show this, or with a command its options\n"
+        "  --version              Show the version, and the optional libraries of this build\n");
+}
+
+/* The optional libraries of this build are named as its options are. */
+static void
+print_version(void)
+{
+    g_print("cornerturn %s\n", CT_VERSION);
+    if (strlen(CT_WITH) > 0)
+        g_print("with: %s\n", CT_WITH);
+    if (strlen(CT_WITHOUT) > 0)
+        g_print("without: %s\n", CT_WITHOUT);
 }
 
 gboolean
@@ -102,7 +115,7 @@ main(int argc, char **argv)
         return argc < 2 ? EXIT_USAGE : EXIT_SUCCESS;
     }
     if (g_str_equal(argv[1], "--version")) {
-        g_print("cornerturn %s\n", CT_VERSION);
+        print_version();
         return EXIT_SUCCESS;
     }
     g_autoptr(GError) error = NULL;

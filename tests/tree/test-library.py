@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The library's symbols, headers and version."""
+import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import tempfile
@@ -86,7 +88,19 @@ class Library(unittest.TestCase):
             self.assertLessEqual({"fir", "fft", "correlate", "file.source"}, there)
 
     def test_version(self):
-        self.assertRegex(output(COMMAND, "--version"), r"^cornerturn \d+\.\d+\.\d+$")
+        first, *others = output(COMMAND, "--version").splitlines()
+        self.assertRegex(first, r"^cornerturn \d+\.\d+\.\d+$")
+        options = json.loads(output("meson", "introspect", "--buildoptions", str(BUILD)))
+        libraries = {option["name"]: option["value"] for option in options
+                     if option["section"] == "user" and "auto" in option.get("choices", [])}
+        shown = {name: line.split(":")[0] for line in others for name in line.split()[1:]}
+        self.assertEqual(set(shown), set(libraries) - {"python"})
+        readme = (HEADERS.parent.parent / "README.md").read_text(encoding="utf-8")
+        table = readme.partition("| option | library |")[2].partition("\n\n")[0]
+        self.assertEqual(set(re.findall(r"^\| `(\w+)`", table, re.M)), set(shown))
+        for name, word in shown.items():
+            self.assertIn(word, {"enabled": ["with"], "disabled": ["without"]}.get(
+                libraries[name], ["with", "without"]))
 
 
 if __name__ == "__main__":
