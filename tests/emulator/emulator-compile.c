@@ -73,9 +73,10 @@ find_place(void)
     Dl_info self;
     if (dladdr(&place, &self) != 0)
         place.library = g_strdup(self.dli_fname);
-    g_autofree char *folder = g_path_get_dirname(place.library ? place.library : "");
-    /* The compiler runs in another folder. */
-    place.folder = g_canonicalize_filename(folder, NULL);
+    /* The library may be loaded by links, and the compiler runs in another folder. */
+    char *real = realpath(place.library ? place.library : "", NULL);
+    place.folder = g_path_get_dirname(real ? real : "");
+    free(real);
 }
 
 static const char *
