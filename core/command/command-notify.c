@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tells the service manager how the command fares: datagrams to $NOTIFY_SOCKET, by the protocol of
  * sd_notify(3). */
+#define _GNU_SOURCE
 #include "command.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 static socklen_t
 find_manager(struct sockaddr_un *address)
 {
-    const char *path = g_getenv("NOTIFY_SOCKET");
+    const char *path = secure_getenv("NOTIFY_SOCKET");
     const gsize length = path ? strlen(path) : 0;
     if (length < 2 || length >= sizeof address->sun_path || !strchr("/@", path[0]))
         return 0;
@@ -44,7 +45,7 @@ ct_command_notify(const char *format, ...)
 gint64
 ct_command_watchdog(void)
 {
-    const char *period = g_getenv("WATCHDOG_USEC"), *process = g_getenv("WATCHDOG_PID");
+    const char *period = secure_getenv("WATCHDOG_USEC"), *process = secure_getenv("WATCHDOG_PID");
     guint64 microseconds, number;
     if (!period || !g_ascii_string_to_unsigned(period, 10, 1, G_MAXINT64, &microseconds, NULL))
         return 0;

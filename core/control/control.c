@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control port's life: opening it, the server's thread, and the end. */
+#define _GNU_SOURCE
 #include "control-private.h"
 
 #include <cornerturn/json.h>
+#include <stdlib.h>
 
 /* How long replies may take that are being sent at the end. */
 enum { MICROSECONDS_LEFT = 500000 };
@@ -52,7 +54,7 @@ serve(gpointer data)
 static char *
 name_token(const CtControlListener *listener)
 {
-    const char *folder = g_getenv("XDG_RUNTIME_DIR");
+    const char *folder = secure_getenv("XDG_RUNTIME_DIR");
     g_autofree char *name = g_strdup_printf("cornerturn-%u.token", listener->port);
     return folder && *folder ? g_build_filename(folder, name, NULL) : g_steal_pointer(&name);
 }
