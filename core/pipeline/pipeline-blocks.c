@@ -18,15 +18,15 @@ ct_pipeline_find_endpoint(CtPipeline *pipeline, const char *name, const char *st
     return -1;
 }
 
-gboolean
-ct_pipeline_feed(CtPipeline *pipeline, const char *name, gpointer data, gint64 n_samples,
-                 const guint8 *validity, CtReleased released, gpointer user_data, GError **error)
+static gboolean
+feed(CtPipeline *pipeline, const char *name, gpointer data, gint64 n_samples,
+     const guint8 *validity, const CtFeed *how, const char *function, GError **error)
 {
-    if (!ct_pipeline_is_after(pipeline, CT_STEP_PREPARE, __func__, error))
+    if (!ct_pipeline_is_after(pipeline, CT_STEP_PREPARE, function, error))
         return FALSE;
     if (n_samples < 1) {
         g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                    "%s wants 1 sample or more for '%s', but is given %" G_GINT64_FORMAT, __func__,
+                    "%s wants 1 sample or more for '%s', but is given %" G_GINT64_FORMAT, function,
                     name, n_samples);
         return FALSE;
     }
@@ -44,7 +44,24 @@ ct_pipeline_feed(CtPipeline *pipeline, const char *name, gpointer data, gint64 n
         .validity_stride = n_samples,
     };
     ct_layout_strides(&binding->layout, binding->stream, n_samples, block.length, block.stride);
-    return ct_scheduler_feed(pipeline->scheduler, (guint)i, &block, released, user_data, error);
+    return ct_scheduler_feed(pipeline->scheduler, (guint)i, &block, how, error);
+}
+
+gboolean
+ct_pipeline_feed(CtPipeline *pipeline, const char *name, gpointer data, gint64 n_samples,
+                 const guint8 *validity, CtReleased released, gpointer user_data, GError **error)
+{
+    const CtFeed how = {.seconds = -1, .released = released, .user_data = user_data};
+    return feed(pipeline, name, data, n_samples, validity, &how, __func__, error);
+}
+
+gboolean
+ct_pipeline_try_feed(CtPipeline *pipeline, const char *name, gpointer data, gint64 n_samples,
+                     const guint8 *validity, gdouble seconds, guint *n_unread, GError **error)
+{
+    const CtFeed how = {.seconds = seconds, .n_unread = n_unread};
+    *n_unread = 0;
+    return feed(pipeline, name, data, n_samples, validity, &how, __func__, error);
 }
 
 gboolean

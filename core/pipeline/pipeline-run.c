@@ -70,6 +70,15 @@ ct_pipeline_pulse(CtPipeline *pipeline)
     return pipeline->scheduler ? ct_scheduler_pulse(pipeline->scheduler) : 0;
 }
 
+void
+ct_pipeline_stop(CtPipeline *pipeline)
+{
+    if (pipeline->scheduler && !ct_scheduler_wait(pipeline->scheduler, 0))
+        ct_scheduler_stop(
+            pipeline->scheduler,
+            g_error_new_literal(CT_ERROR, CT_ERROR_CANCELLED, "the program has stopped the run"));
+}
+
 gboolean
 ct_pipeline_wait(CtPipeline *pipeline, gdouble seconds)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A pipeline: a graph from its text to its plan. */
 #include "graph/endpoints.h"
-#include "graph/stream-facts.h"
 #include "model/environment.h"
 #include "pipeline-private.h"
 #include "plan/describe.h"
@@ -211,24 +210,6 @@ ct_pipeline_describe(CtPipeline *pipeline, const char *format, GError **error)
                             error);
 }
 
-const CtStream *
-ct_pipeline_stream(CtPipeline *pipeline, const char *name, const char *output, GError **error)
-{
-    if (!ct_pipeline_check(pipeline, error))
-        return NULL;
-    for (guint i = 0; i < pipeline->graph->nodes->len; i++) {
-        const CtGraphNode *node = ct_graph_node(pipeline->graph, i);
-        if (!g_str_equal(node->node.name, name))
-            continue;
-        for (guint o = 0; o < node->node.n_outputs; o++)
-            if (!output || g_str_equal(node->node.stage->outputs[o].name, output))
-                return &node->node.outputs[o];
-    }
-    g_set_error(error, CT_ERROR, CT_ERROR_CONFIG, "%s has no output '%s%s%s'", pipeline->name, name,
-                output ? "." : "", output ? output : "");
-    return NULL;
-}
-
 gboolean
 ct_pipeline_check_fed(CtPipeline *pipeline, GError **error)
 {
@@ -245,23 +226,4 @@ gboolean
 ct_pipeline_writes_stdout(const CtPipeline *pipeline)
 {
     return pipeline->graph && ct_graph_writes_stdout(pipeline->graph);
-}
-
-char *
-ct_pipeline_streams_text(CtPipeline *pipeline, GError **error)
-{
-    if (!ct_pipeline_check(pipeline, error))
-        return NULL;
-    GString *text = g_string_new(NULL);
-    for (guint i = 0; i < pipeline->graph->nodes->len; i++) {
-        const CtNode *node = &ct_graph_node(pipeline->graph, i)->node;
-        g_string_append_printf(text, "%s: %s\n", node->name, node->stage->name);
-        for (guint o = 0; o < node->n_outputs; o++) {
-            g_autofree char *stream = ct_stream_describe(&node->outputs[o]);
-            g_autofree char *facts = ct_stream_facts(&node->outputs[o]);
-            g_string_append_printf(text, "  %s  %s  %s\n%s", node->stage->outputs[o].name,
-                                   ct_type_info(node->outputs[o].type)->name, stream, facts);
-        }
-    }
-    return g_string_free(text, FALSE);
 }

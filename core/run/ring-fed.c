@@ -105,6 +105,12 @@ ct_ring_can_feed(const CtRing *ring)
     return ring->feed->n_blocks < CT_PIPELINE_QUEUE;
 }
 
+guint
+ct_ring_n_unread(const CtRing *ring)
+{
+    return ring->feed->n_blocks;
+}
+
 void
 ct_ring_last(CtRing *ring, CtRingGeneration *last)
 {

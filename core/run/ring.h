@@ -161,6 +161,8 @@ void ct_ring_write_after(const CtRing *ring, gboolean wraps, gint64 n, GPtrArray
 CtRing *ct_ring_new_fed(const CtPlanLink *link, CtDevice *device, GError **error);
 /* Whether a block can be queued. */
 gboolean ct_ring_can_feed(const CtRing *ring);
+/* The number of blocks that are not released. */
+guint ct_ring_n_unread(const CtRing *ring);
 /* Sets `last` to the generation with which the next splice begins. The feeder may read it until
  * ct_ring_feed(), even if readers end meanwhile. */
 void ct_ring_last(CtRing *ring, CtRingGeneration *last);

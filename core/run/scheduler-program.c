@@ -35,28 +35,55 @@ zero_invalid(const CtBlock *block, const CtBinding *binding)
     ct_validity_zero(block, &departure, binding->stream, &binding->layout);
 }
 
+/* With the lock. Waits for room in the ring (NULL: nobody reads the input). FALSE: the node has
+ * ended or the graph has failed, with an error; or the time is up. */
+static gboolean
+wait_for_room(CtScheduler *scheduler, guint i, const CtRing *ring, gdouble seconds, GError **error)
+{
+    const CtRunNode *node = &scheduler->nodes[i];
+    struct timespec until;
+    ct_scheduler_deadline(&until, seconds);
+    gboolean in_time = TRUE;
+    while (ring && !scheduler->stop && node->status == CT_NODE_EXTERNAL &&
+           !ct_ring_can_feed(ring) && in_time) {
+        if (seconds < 0)
+            pthread_cond_wait(&scheduler->program, &scheduler->lock);
+        else
+            in_time = pthread_cond_timedwait(&scheduler->program, &scheduler->lock, &until) == 0;
+    }
+    if (scheduler->stop || node->status != CT_NODE_EXTERNAL)
+        return set_over(scheduler, i, error);
+    return !ring || ct_ring_can_feed(ring);
+}
+
+/* With the lock. Tells the program how many of its blocks may still be read. */
+static void
+tell_unread(const CtRing *ring, const CtFeed *how)
+{
+    if (how->n_unread)
+        *how->n_unread = ct_ring_n_unread(ring);
+}
+
 gboolean
-ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtReleased released,
-                  gpointer user_data, GError **error)
+ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, const CtFeed *how,
+                  GError **error)
 {
     CtRunNode *node = &scheduler->nodes[i];
     CtRing *ring = node->outputs[0].ring;
     pthread_mutex_lock(&scheduler->lock);
-    while (ring && !scheduler->stop && node->status == CT_NODE_EXTERNAL && !ct_ring_can_feed(ring))
-        pthread_cond_wait(&scheduler->program, &scheduler->lock);
-    const gboolean good = !scheduler->stop && node->status == CT_NODE_EXTERNAL;
+    const gboolean good = wait_for_room(scheduler, i, ring, how->seconds, error);
     CtRingGeneration last;
-    if (!good)
-        set_over(scheduler, i, error);
-    else if (ring)
+    if (good && ring)
         ct_ring_last(ring, &last);
+    else if (ring)
+        tell_unread(ring, how);
     pthread_mutex_unlock(&scheduler->lock);
     if (!good)
         return FALSE;
     if (!ring) {
         /* Nobody reads the input. */
-        if (released)
-            released(block->data, user_data);
+        if (how->released)
+            how->released(block->data, how->user_data);
         return TRUE;
     }
     CtEndpoint *endpoint = scheduler->endpoints[i];
@@ -70,15 +97,17 @@ ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, CtRelea
         (!endpoint || !ct_ring_is_spliced(ring) || ct_endpoint_spliced(endpoint, &cause));
     pthread_mutex_lock(&scheduler->lock);
     if (!enqueued) {
+        tell_unread(ring, how);
         fail(scheduler, i, cause, error);
         pthread_mutex_unlock(&scheduler->lock);
         return FALSE;
     }
-    ct_ring_feed(ring, block, released, user_data);
+    ct_ring_feed(ring, block, how->released, how->user_data);
     if (endpoint && ct_ring_is_spliced(ring))
         ct_scheduler_watch(scheduler, node, NULL, 0);
     /* Its splice may contain all of a short block before it, which is then released. */
     ct_ring_reclaim(ring);
+    tell_unread(ring, how);
     node->totals.firings++;
     node->totals.samples += block->n_samples;
     ct_scheduler_wake_readers(scheduler, ring);

@@ -137,9 +137,18 @@ gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);
 
 /* ---- nodes whose work is the program's: variants without work ---- */
 
-/* Queues a packed block for node `i`; waits while the queue is full; see ct_pipeline_feed(). */
-gboolean ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block,
-                           CtReleased released, gpointer user_data, GError **error);
+/* How a block is fed; see ct_pipeline_feed() and ct_pipeline_try_feed(). */
+typedef struct {
+    gdouble seconds;     /* to wait for room at most; negative: without limit */
+    CtReleased released; /* NULL: nobody is told */
+    gpointer user_data;
+    guint *n_unread; /* is set; NULL: nobody asks */
+} CtFeed;
+
+/* Queues a packed block for node `i`; waits while the queue is full. FALSE without an error: the
+ * time is up. */
+gboolean ct_scheduler_feed(CtScheduler *scheduler, guint i, const CtBlock *block, const CtFeed *how,
+                           GError **error);
 void ct_scheduler_feed_end(CtScheduler *scheduler, guint i);
 /* Gives the samples for node `i`; waits for them; see ct_pipeline_take(). */
 gboolean ct_scheduler_take(CtScheduler *scheduler, guint i, gdouble seconds, CtBlock *block,

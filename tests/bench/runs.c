@@ -181,7 +181,7 @@ feed(const Run *run, const Choices *choices, CtScheduler *scheduler, gpointer me
         }
         if (b >= N_SKIPPED + N_LEAST && g_get_monotonic_time() - started >= wanted)
             break;
-        if (!ct_scheduler_feed(scheduler, source, &block, NULL, NULL, error))
+        if (!ct_scheduler_feed(scheduler, source, &block, &(CtFeed){.seconds = -1}, error))
             break;
     }
     ct_scheduler_feed_end(scheduler, source);

@@ -31,7 +31,9 @@ feed_all(CtScheduler *scheduler, const Test *test, const CtPlanLink *link, GRand
             for (gint64 l = 0; l < N_LANES; l++)
                 *element(&block, &binding, t, l) = value(from + t, l);
         g_autoptr(GError) error = NULL;
-        ct_scheduler_feed(scheduler, 0, &block, count_released, released, &error);
+        ct_scheduler_feed(
+            scheduler, 0, &block,
+            &(CtFeed){.seconds = -1, .released = count_released, .user_data = released}, &error);
         g_assert_no_error(error);
         from += n;
         n_fed++;
@@ -137,12 +139,13 @@ test_interrupted(void)
     Interrupter interrupter = {.scheduler = scheduler};
     GThread *thread = g_thread_new("interrupt", interrupt, &interrupter);
     block.data = memory;
-    g_assert_true(ct_scheduler_feed(scheduler, 0, &block, forbid, &size, &error));
+    const CtFeed how = {.seconds = -1, .released = forbid, .user_data = &size};
+    g_assert_true(ct_scheduler_feed(scheduler, 0, &block, &how, &error));
     g_assert_no_error(error);
     block.data = memory + (bytes + 4095) / 4096 * 4096;
     g_atomic_int_set(&interrupter.feeds, TRUE);
     /* The interrupt may come before or after the end. */
-    if (!ct_scheduler_feed(scheduler, 0, &block, forbid, &size, &error)) {
+    if (!ct_scheduler_feed(scheduler, 0, &block, &how, &error)) {
         g_assert_error(error, CT_ERROR, CT_ERROR_CANCELLED);
         memset(block.data, 0, bytes);
     }

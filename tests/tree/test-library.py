@@ -16,7 +16,7 @@ COMMAND = os.environ["CORNERTURN"]
 BUILD = pathlib.Path(COMMAND).parent.parent
 HEADERS = pathlib.Path(os.environ["CORNERTURN_SOURCE_ROOT"]) / "core" / "include"
 
-FOR_PROGRAMS = ["costs", "error", "inspect", "pipeline", "send", "tensor", "text"]
+FOR_PROGRAMS = ["costs", "error", "inspect", "pipeline", "send", "tensor", "text", "version"]
 # Types that only stage.h and the headers of plugins declare.
 FOR_PLUGINS = ["CtStage", "CtVariant", "CtPlugin", "CtPort", "CtNode", "CtFootprint", "CtPrepare",
                "CtAdvance", "CtWork", "CtParam", "CtParams", "CtLayout", "CtDevice", "CtQueue"]

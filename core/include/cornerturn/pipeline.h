@@ -128,6 +128,10 @@ CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *n
 /* The nodes with their stages, and the type and axes of each output, for people; allocated. Checks
  * first if necessary. */
 CT_EXPORT char *ct_pipeline_streams_text(CtPipeline *pipeline, GError **error);
+/* The same as JSON, allocated: `nodes` with name, stage, `inputs` (each with the output that feeds
+ * it, "node.port") and `outputs`: for each stream its type, axes, clock, frequencies and
+ * observation, in the form of PATH.json, and the layout that its node asks for (null: any). */
+CT_EXPORT char *ct_pipeline_streams_json(CtPipeline *pipeline, GError **error);
 
 /* ---- the plan ---- */
 
@@ -229,6 +233,10 @@ CT_EXPORT char *ct_pipeline_graph_json(const CtPipeline *pipeline);
 /* Ends all sources and inputs now. The samples that they have given still flow to the sinks, which
  * are completed. */
 CT_EXPORT void ct_pipeline_interrupt(CtPipeline *pipeline);
+/* Ends the run as a failure does, with CT_ERROR_CANCELLED: threads end after what they are doing,
+ * calls that wait return, and no sink is completed. Does not wait for that, and does nothing before
+ * the preparation or after the end. */
+CT_EXPORT void ct_pipeline_stop(CtPipeline *pipeline);
 /* Ends the waits for first bytes or packets of inputs, in all pipelines of the process, those to
  * come as well, with CT_ERROR_CANCELLED. A handler of signals may call it. */
 CT_EXPORT void ct_interrupt_waits(void);
@@ -279,6 +287,13 @@ typedef void (*CtReleased)(gpointer data, gpointer user_data);
 CT_EXPORT gboolean ct_pipeline_feed(CtPipeline *pipeline, const char *node, gpointer data,
                                     gint64 n_samples, const guint8 *validity, CtReleased released,
                                     gpointer user_data, GError **error);
+/* The same for programs that must not wait for long, and want no call on another thread: waits at
+ * most `seconds` (negative: without limit). FALSE without an error: the time is up, and nothing is
+ * fed. *n_unread is set in any case to the number of fed blocks that would not be released yet: the
+ * newest ones, with this one if it is fed. */
+CT_EXPORT gboolean ct_pipeline_try_feed(CtPipeline *pipeline, const char *node, gpointer data,
+                                        gint64 n_samples, const guint8 *validity, gdouble seconds,
+                                        guint *n_unread, GError **error);
 /* Ends the stream of an `input`. */
 CT_EXPORT gboolean ct_pipeline_feed_end(CtPipeline *pipeline, const char *node, GError **error);
 
