@@ -88,7 +88,7 @@ class Documents(unittest.TestCase):
                 for path in (SOURCE / "core" / "template").iterdir()]
         files = [path.read_text(encoding="utf-8") for pattern in
                  ("core/include/**/*.h", "plugins/**/*.[ch]", "plugins/**/*.py",
-                  "plugins/**/meson.build", "examples/*.c", "tests/**/*.[ch]", "tests/**/*.py")
+                  "plugins/**/meson.build", "examples/*.c", "examples/*.py", "tests/**/*.[ch]", "tests/**/*.py")
                  for path in SOURCE.glob(pattern)]
         for document in DOCUMENTS:
             text = document.read_text(encoding="utf-8")
