@@ -14,9 +14,9 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 
 
 def _read_release():
-    """Version, soversion and folder of the library that belongs to this package. The build writes
-    them into _release.py; in the source tree they stand in meson.build, and the folder is that of
-    the build."""
+    """Version, soversion and folder of the library that belongs to this package; in a wheel, the
+    folder is relative to the package. The build writes them into _release.py; in the source tree
+    they stand in meson.build, and the folder is that of the build."""
     try:
         from . import _release
         return _release.VERSION, _release.SOVERSION, _release.LIBDIR
@@ -43,15 +43,14 @@ def _by_pkg_config():
 
 def _candidates():
     """Paths and names of the library, the preferred one first: that of the environment alone, if it
-    names one; that of a wheel; that of the installation or the build tree of this package; that of
-    pkg-config; that of the loader."""
+    names one; the one that belongs to this package; that of pkg-config; that of the loader."""
     given = os.environ.get("CORNERTURN_LIBRARY")
     if given:
         yield os.path.join(given, NAME) if os.path.isdir(given) else given
         return
-    for path in PACKAGE / "lib" / NAME, pathlib.Path(LIBDIR, NAME):
-        if path.exists():
-            yield str(path)
+    own = PACKAGE / LIBDIR / NAME
+    if own.exists():
+        yield str(own)
     path = _by_pkg_config()
     if path and os.path.exists(path):
         yield path
