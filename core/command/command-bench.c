@@ -174,7 +174,7 @@ write_figures(const CtBench *bench, const char *format, const char *option, cons
     if (!path)
         return TRUE;
     g_autofree char *text = ct_bench_describe(bench, NULL, format, error);
-    return text && ct_command_write_output(option, path, text, error);
+    return text && ct_command_write_output(option, path, text, -1, error);
 }
 
 static gboolean

@@ -55,7 +55,7 @@ static gboolean export(const Given *given, GError **error)
         return FALSE;
     if (g_str_equal(file, "-"))
         return print(g_steal_pointer(&text));
-    return ct_command_write_output("--export", file, text, error);
+    return ct_command_write_output("--export", file, text, -1, error);
 }
 
 static gboolean

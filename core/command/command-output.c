@@ -31,14 +31,15 @@ ct_command_check_output(const char *option, const char *path, GError **error)
 }
 
 gboolean
-ct_command_write_output(const char *option, const char *path, const char *text, GError **error)
+ct_command_write_output(const char *option, const char *path, const char *bytes, gssize length,
+                        GError **error)
 {
     g_autoptr(GError) cause = NULL;
     if (!ct_command_check_output(option, path, error))
         return FALSE;
     /* A file beyond the limit of the process is an error. */
     signal(SIGXFSZ, SIG_IGN);
-    if (g_file_set_contents(path, text, -1, &cause))
+    if (g_file_set_contents(path, bytes, length, &cause))
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_IO, "%s: %s: cannot be written: %s", option, path,
                 cause->message);

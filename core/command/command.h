@@ -20,6 +20,7 @@ extern const CtCommand ct_command_new_stage;
 extern const CtCommand ct_command_plan;
 extern const CtCommand ct_command_run;
 extern const CtCommand ct_command_send;
+extern const CtCommand ct_command_show;
 extern const CtCommand ct_command_test_stage;
 extern const CtCommand ct_command_tune;
 extern const CtCommand ct_command_verify;
@@ -32,9 +33,9 @@ gboolean ct_command_parse(const CtCommand *command, const GOptionEntry *entries,
 /* Whether the file at `path`, which `option` names, can be written: nothing is there or a regular
  * file, and new files can be made beside it. Commands that run long ask before. */
 gboolean ct_command_check_output(const char *option, const char *path, GError **error);
-/* Replaces the file at once by `text`. */
-gboolean ct_command_write_output(const char *option, const char *path, const char *text,
-                                 GError **error);
+/* Replaces the file at once by `length` bytes; −1: by a text that ends with a NUL. */
+gboolean ct_command_write_output(const char *option, const char *path, const char *bytes,
+                                 gssize length, GError **error);
 
 /* Sends lines such as "READY=1" to the service manager, if one has started the command. */
 void ct_command_notify(const char *format, ...) G_GNUC_PRINTF(1, 2);

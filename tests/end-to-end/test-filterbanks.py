@@ -58,12 +58,10 @@ class Filterbank(graphs.GraphTest):
     def draw(self, name):
         """The picture's width and height."""
         picture = self.folder / "picture.png"
-        script = graphs.SOURCE_ROOT / "scripts" / "waterfall.py"
-        if subprocess.run(["/usr/bin/python3", "-c", "import matplotlib"], check=False,
-                          capture_output=True).returncode:
-            self.skipTest("no matplotlib here (Debian package python3-matplotlib)")
-        done = subprocess.run([script, self.folder / name, picture], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run([graphs.COMMAND, "show", self.folder / name, "--decibels", "-o", picture],
+                              capture_output=True, text=True, check=False)
+        if "want cairo" in done.stderr:
+            self.skipTest("this build lacks cairo")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         return struct.unpack(">II", picture.read_bytes()[16:24])
 
@@ -96,7 +94,7 @@ class Station(Filterbank):
 
     def test_picture(self):
         self.run_station()
-        self.assertEqual(self.draw("station.fil"), (810, 405))
+        self.assertEqual(self.draw("station.fil"), (1200, 800))
 
 
 class Vdif(Filterbank):
@@ -149,13 +147,7 @@ class Vdif(Filterbank):
     def test_picture(self):
         self.make_recording()
         self.run_pipeline("vdif-filterbank.yaml")
-        self.assertEqual(self.draw("scan.fil"), (810, 405))
-        for name, message in (("scan.vdif", "wants a file of file.sink or sigproc.sink (.npy, .raw, .fil, .tim)"),
-                              ("other.fil", "other.fil.json: can't be opened: No such file")):
-            done = subprocess.run([graphs.SOURCE_ROOT / "scripts" / "waterfall.py", name, "x.png"],
-                                  cwd=self.folder, capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 1)
-            self.assertIn(message, done.stderr)
+        self.assertEqual(self.draw("scan.fil"), (1200, 800))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ ROOMS = {
     "measure": "model device graph cost plan run",
     "pipeline": "model device graph cost plan run measure kit",
     "control": "",
-    "command": "control",
+    "show": "",
+    "command": "control show",
 }
 
 

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The choice of what to draw of a stream. */
+#include "show-view.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Axes with at most so many elements become lines, those with more an image. */
+enum { MOST_LINES = 8 };
+
+static const char *const quantity_names[CT_SHOW_N_QUANTITIES + 1] = {
+    [CT_SHOW_VALUE] = "value", [CT_SHOW_POWER] = "power",       [CT_SHOW_AMPLITUDE] = "amplitude",
+    [CT_SHOW_PHASE] = "phase", [CT_SHOW_VALIDITY] = "validity",
+};
+
+const char *const *
+ct_show_quantities(void)
+{
+    return quantity_names;
+}
+
+char *
+ct_show_quantity_title(CtShowQuantity quantity, gboolean decibels)
+{
+    if (quantity == CT_SHOW_PHASE)
+        return g_strdup("phase (degrees)");
+    if (quantity == CT_SHOW_VALIDITY)
+        return g_strdup("share of valid samples");
+    return g_strdup_printf("%s%s", quantity_names[quantity], decibels ? " (dB)" : "");
+}
+
+gdouble
+ct_show_cell_value(const CtShowView *view, const CtShowCell *cell, CtShowQuantity quantity,
+                   gboolean decibels)
+{
+    const gdouble n = (gdouble)cell->n_valid;
+    const gboolean is_complex = ct_type_info(view->stream.type)->is_complex;
+    if (quantity == CT_SHOW_VALIDITY)
+        return cell->n_valid + cell->n_missing ? n / (n + (gdouble)cell->n_missing) : NAN;
+    if (cell->n_valid == 0)
+        return NAN;
+    const gdouble amplitude = hypot(cell->re, cell->im) / n;
+    switch (quantity) {
+    case CT_SHOW_AMPLITUDE:
+        return decibels ? 20 * log10(amplitude) : amplitude;
+    case CT_SHOW_PHASE:
+        return atan2(cell->im, cell->re) * 180 / G_PI;
+    default:
+        break;
+    }
+    const gdouble value = is_complex ? cell->power / n : cell->re / n;
+    return decibels ? 10 * log10(fmax(value, 0)) : value;
+}
+
+/* ---- axes ---- */
+
+static gint64
+length_of(const CtStream *stream, const char *name)
+{
+    const gint a = ct_stream_axis(stream, name);
+    return a < 0 ? 0 : stream->axes[a].length;
+}
+
+static void
+take_axis(CtShowAxis *axis, const CtStream *stream, const char *name)
+{
+    if (name)
+        ct_show_axis_init(axis, stream, (guint)ct_stream_axis(stream, name));
+}
+
+static gboolean
+set_axes(CtShowView *view, const char *text, GError **error)
+{
+    const CtStream *stream = &view->stream;
+    g_auto(GStrv) names = g_strsplit(text, ",", -1);
+    const guint n = g_strv_length(names);
+    for (guint i = 0; i < n; i++) {
+        if (ct_stream_axis(stream, g_strstrip(names[i])) >= 0)
+            continue;
+        g_autofree char *axes = ct_stream_describe(stream);
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "--axes wants axes of the stream (%s), but is given '%s'", axes, names[i]);
+        return FALSE;
+    }
+    if (n < 1 || n > 2 || (n == 2 && g_str_equal(names[0], names[1]))) {
+        g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                    "--axes wants one axis or two, but is given '%s'", text);
+        return FALSE;
+    }
+    take_axis(&view->x, stream, names[0]);
+    take_axis(&view->y, stream, names[1]);
+    view->is_lines = n == 1;
+    return TRUE;
+}
+
+/* The longest axis that is not on the picture yet; NULL: there is none. */
+static const char *
+find_longest(const CtShowView *view, gint64 most)
+{
+    const char *longest = NULL;
+    gint64 length = 1;
+    for (guint a = 0; a < view->stream.n_axes; a++) {
+        const CtAxis *axis = &view->stream.axes[a];
+        if (axis->name == view->x.name || axis->name == view->y.name || axis->length <= length ||
+            axis->length > most)
+            continue;
+        longest = axis->name;
+        length = axis->length;
+    }
+    return longest;
+}
+
+/* Pairs of axes that are drawn across and upwards, the first that the stream has with more than one
+ * element each. */
+static const char *const usual[][2] = {
+    {"channel", "baseline"}, {"time", "baseline"}, {"bin", "time"},        {"bin", "dm"},
+    {"time", "channel"},     {"time", "subband"},  {"time", "dm"},         {"channel", "beam"},
+    {"channel", "station"},  {"subband", "beam"},  {"subband", "station"},
+};
+
+static void
+choose_axes(CtShowView *view)
+{
+    const CtStream *stream = &view->stream;
+    for (guint u = 0; u < G_N_ELEMENTS(usual); u++) {
+        if (length_of(stream, usual[u][0]) > 1 && length_of(stream, usual[u][1]) > 1) {
+            take_axis(&view->x, stream, usual[u][0]);
+            take_axis(&view->y, stream, usual[u][1]);
+            return;
+        }
+    }
+    /* One long axis at most: along it, an axis with few elements is lines. */
+    static const char *const first[] = {"bin", "channel", "subband", "time"};
+    for (guint f = 0; f < G_N_ELEMENTS(first) && !view->x.name; f++)
+        if (length_of(stream, first[f]) > 1)
+            take_axis(&view->x, stream, first[f]);
+    if (!view->x.name)
+        take_axis(&view->x, stream, find_longest(view, G_MAXINT64));
+    if (!view->x.name)
+        ct_show_axis_init(&view->x, stream, 0);
+    const char *other = find_longest(view, G_MAXINT64);
+    view->is_lines = !other || length_of(stream, other) <= MOST_LINES;
+    take_axis(&view->y, stream, view->is_lines ? NULL : other);
+}
+
+/* ---- quantities ---- */
+
+static gboolean
+choose_quantity(CtShowView *view, const CtShow *show, GError **error)
+{
+    const gboolean is_complex = ct_type_info(view->stream.type)->is_complex;
+    const gboolean has_time = ct_stream_axis(&view->stream, "time") >= 0;
+    view->n_quantities = 1;
+    if (!show->quantity) {
+        const gboolean is_coherent = ct_stream_axis(&view->stream, "baseline") >= 0 || !has_time;
+        view->quantities[0] = !is_complex   ? CT_SHOW_VALUE
+                              : is_coherent ? CT_SHOW_AMPLITUDE
+                                            : CT_SHOW_POWER;
+        view->quantities[1] = CT_SHOW_PHASE;
+        view->n_quantities = view->quantities[0] == CT_SHOW_AMPLITUDE ? 2 : 1;
+        return TRUE;
+    }
+    for (guint q = 0; q < CT_SHOW_N_QUANTITIES; q++)
+        if (g_str_equal(show->quantity, quantity_names[q]))
+            view->quantities[0] = (CtShowQuantity)q;
+    const CtShowQuantity quantity = view->quantities[0];
+    if (quantity == CT_SHOW_VALIDITY || is_complex == (quantity != CT_SHOW_VALUE) ||
+        (!is_complex && quantity == CT_SHOW_POWER))
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER, "the %s wants %s samples, but is given %s",
+                quantity_names[quantity], quantity == CT_SHOW_VALUE ? "real" : "complex",
+                ct_type_info(view->stream.type)->name);
+    return FALSE;
+}
+
+/* ---- words ---- */
+
+static const char *
+name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "3C 48, Toy: visibilities.npy" */
+static char *
+make_title(const CtStream *stream, const char *const *paths)
+{
+    const CtObservationFacts *facts = ct_observation_facts(stream->observation);
+    g_autoptr(GString) title = g_string_new(facts->source);
+    if (facts->telescope)
+        g_string_append_printf(title, "%s%s", title->len ? ", " : "", facts->telescope);
+    g_string_append_printf(title, "%s%s%s", title->len ? ": " : "", name_of(paths[0]),
+                           paths[1] ? " …" : "");
+    return g_string_free(g_steal_pointer(&title), FALSE);
+}
+
+/* What the picture has of the axes that it does not show: "pol X, pol' X, mean of time 40". */
+static char *
+make_subtitle(const CtShowView *view)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint a = 0; a < view->stream.n_axes; a++) {
+        const CtAxis *axis = &view->stream.axes[a];
+        if (axis->name == view->x.name || axis->name == view->y.name)
+            continue;
+        const char *comma = text->len ? ", " : "";
+        if (axis->name == ct_axis_name("time")) {
+            g_string_append_printf(text, "%smean of the time", comma);
+            continue;
+        }
+        if (axis->length == 1 && !axis->labels)
+            continue;
+        g_auto(CtShowAxis) one = {0};
+        ct_show_axis_init(&one, &view->stream, a);
+        g_autofree char *label = ct_show_axis_label(&one, 0);
+        g_string_append_printf(text, "%s%s %s", comma, axis->name, label);
+        if (axis->length > 1)
+            g_string_append_printf(text, " of %" G_GINT64_FORMAT, axis->length);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static gboolean
+check_lengths(const CtStream *stream, const CtShow *show, GError **error)
+{
+    for (guint a = 0; a < stream->n_axes; a++) {
+        if (stream->axes[a].length > 0)
+            continue;
+        g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "%s: has no samples to show", show->paths[0]);
+        return FALSE;
+    }
+    if (stream->n_axes > 0)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_SHAPE, "%s: has no axis to show", show->paths[0]);
+    return FALSE;
+}
+
+gboolean
+ct_show_view_init(CtShowView *view, const CtStream *stream, const CtShow *show, GError **error)
+{
+    ct_stream_copy(&view->stream, stream);
+    if (!check_lengths(stream, show, error))
+        return FALSE;
+    if (!choose_quantity(view, show, error))
+        return FALSE;
+    if (show->axes && !set_axes(view, show->axes, error))
+        return FALSE;
+    if (!show->axes)
+        choose_axes(view);
+    if (view->is_lines)
+        take_axis(&view->y, &view->stream, find_longest(view, MOST_LINES));
+    const gboolean is_image = !view->is_lines && view->n_quantities == 1;
+    view->is_profile_of_x = view->x.name == ct_axis_name("bin");
+    view->has_profile =
+        is_image && (view->is_profile_of_x || view->y.name == ct_axis_name("channel") ||
+                     view->y.name == ct_axis_name("subband"));
+    view->title = make_title(stream, show->paths);
+    view->subtitle = make_subtitle(view);
+    return TRUE;
+}
+
+void
+ct_show_view_divide(CtShowView *view, guint width, guint height)
+{
+    CtShowAxis *const axes[] = {&view->x, &view->y};
+    const guint most[] = {MAX(width, 1), view->is_lines ? MOST_LINES : MAX(height, 1)};
+    for (guint i = 0; i < 2; i++)
+        axes[i]->n_cells = axes[i]->name ? (guint)MIN(axes[i]->length, most[i]) : 1;
+    view->cells = g_new0(CtShowCell, (gsize)view->x.n_cells * view->y.n_cells);
+    view->profile = g_new0(CtShowCell, MAX(view->x.n_cells, view->y.n_cells));
+}
+
+void
+ct_show_view_clear(CtShowView *view)
+{
+    ct_stream_clear(&view->stream);
+    ct_show_axis_clear(&view->x);
+    ct_show_axis_clear(&view->y);
+    g_free(view->cells);
+    g_free(view->profile);
+    g_free(view->levels);
+    g_free(view->title);
+    g_free(view->subtitle);
+    *view = (CtShowView){0};
+}
