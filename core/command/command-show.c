@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Pixels of pictures; columns and lines where there is no terminal. */
-enum { WIDTH = 1200, HEIGHT = 800, COLUMNS = 100, LINES = 32, LEAST = 100, MOST = 16384 };
+enum { WIDTH = 1200, HEIGHT = 800, COLUMNS = 100, LINES = 32, LEAST = 100, MOST = 8192 };
 
 typedef struct {
     char *output, *size, *stage, *axes, *quantity, *format;
@@ -52,7 +52,7 @@ read_size(const Given *given, CtShow *show, GError **error)
     const guint64 width = g_ascii_strtoull(given->size, &end, 10);
     const guint64 height = *end == 'x' ? g_ascii_strtoull(end + 1, &end, 10) : 0;
     if (*end || width < LEAST || width > MOST || height < LEAST || height > MOST)
-        return refuse("--size", "WIDTHxHEIGHT, each 100 to 16384 pixels", given->size, error);
+        return refuse("--size", "WIDTHxHEIGHT, each 100 to 8192 pixels", given->size, error);
     show->width = (guint)width;
     show->height = (guint)height;
     return TRUE;

@@ -263,8 +263,8 @@ first_range(CtType type)
 }
 
 gboolean
-ct_show_read(CtShowView *view, const CtShow *show,
-             void (*divide)(CtShowView *view, const CtShow *show), char ***warnings, GError **error)
+ct_show_read(CtShowView *view, const CtShow *show, CtShowDivide divide, char ***warnings,
+             GError **error)
 {
     CtStream stream;
     ct_stream_init(&stream);
@@ -278,9 +278,9 @@ ct_show_read(CtShowView *view, const CtShow *show,
     if (is_good) {
         view->is_spectrum = n_channels > 0;
         view->range = first_range(stream.type);
-        divide(view, show);
         const Reading reading = {pipeline, view, n_channels ? &stream : NULL};
-        is_good = ct_pipeline_start(pipeline, error) && take_all(&reading, error);
+        is_good = divide(view, show, error) && ct_pipeline_start(pipeline, error) &&
+                  take_all(&reading, error);
     }
     ct_stream_clear(&stream);
     if (!is_good)

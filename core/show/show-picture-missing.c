@@ -11,10 +11,10 @@ ct_show_picture_check(GError **error)
     return FALSE;
 }
 
-void
-ct_show_picture_divide(CtShowView *view, const CtShow *show)
+gboolean
+ct_show_picture_divide(CtShowView *view, const CtShow *show, GError **error)
 {
-    ct_show_view_divide(view, show->width, show->height);
+    return ct_show_view_divide(view, show->width, show->height, error);
 }
 
 char *

@@ -79,12 +79,13 @@ place(Sheet *sheet, const CtShowView *view, const CtShow *show)
     sheet->series = series[show->dark];
 }
 
-void
-ct_show_picture_divide(CtShowView *view, const CtShow *show)
+gboolean
+ct_show_picture_divide(CtShowView *view, const CtShow *show, GError **error)
 {
     Sheet sheet;
     place(&sheet, view, show);
-    ct_show_view_divide(view, (guint)sheet.images[0].width, (guint)sheet.images[0].height);
+    return ct_show_view_divide(view, (guint)sheet.images[0].width, (guint)sheet.images[0].height,
+                               error);
 }
 
 /* ---- frames and axes ---- */

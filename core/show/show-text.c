@@ -24,11 +24,12 @@ n_lines(const CtShow *show, guint n_drawings)
     return rest;
 }
 
-void
-ct_show_text_divide(CtShowView *view, const CtShow *show)
+gboolean
+ct_show_text_divide(CtShowView *view, const CtShow *show, GError **error)
 {
     const guint lines = n_lines(show, view->n_quantities);
-    ct_show_view_divide(view, n_columns(show), show->format == CT_SHOW_COLOURS ? 2 * lines : lines);
+    return ct_show_view_divide(view, n_columns(show),
+                               show->format == CT_SHOW_COLOURS ? 2 * lines : lines, error);
 }
 
 /* The cell of the view at a place of a drawing of `nx` times `ny` places, the uppermost first. */

@@ -260,15 +260,21 @@ ct_show_view_init(CtShowView *view, const CtStream *stream, const CtShow *show, 
     return TRUE;
 }
 
-void
-ct_show_view_divide(CtShowView *view, guint width, guint height)
+gboolean
+ct_show_view_divide(CtShowView *view, guint width, guint height, GError **error)
 {
     CtShowAxis *const axes[] = {&view->x, &view->y};
     const guint most[] = {MAX(width, 1), view->is_lines ? MOST_LINES : MAX(height, 1)};
     for (guint i = 0; i < 2; i++)
         axes[i]->n_cells = axes[i]->name ? (guint)MIN(axes[i]->length, most[i]) : 1;
-    view->cells = g_new0(CtShowCell, (gsize)view->x.n_cells * view->y.n_cells);
-    view->profile = g_new0(CtShowCell, MAX(view->x.n_cells, view->y.n_cells));
+    view->cells = g_try_new0(CtShowCell, (gsize)view->x.n_cells * view->y.n_cells);
+    view->profile = g_try_new0(CtShowCell, MAX(view->x.n_cells, view->y.n_cells));
+    if (view->cells && view->profile)
+        return TRUE;
+    g_set_error(error, CT_ERROR, CT_ERROR_MEMORY,
+                "a picture of %u times %u cells wants more memory than there is", view->x.n_cells,
+                view->y.n_cells);
+    return FALSE;
 }
 
 void

@@ -58,7 +58,7 @@ void ct_show_view_clear(CtShowView *view);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtShowView, ct_show_view_clear)
 
 /* Sets the number of cells for a picture of so many pixels, and allocates them. */
-void ct_show_view_divide(CtShowView *view, guint width, guint height);
+gboolean ct_show_view_divide(CtShowView *view, guint width, guint height, GError **error);
 /* The value of a cell: NaN where no sample is valid. */
 gdouble ct_show_cell_value(const CtShowView *view, const CtShowCell *cell, CtShowQuantity quantity,
                            gboolean decibels);
@@ -93,7 +93,8 @@ void ct_show_view_end(CtShowView *view);
 /* Adds a block of voltages, of `stream`, in the same types and order, to the levels, whose range
  * must be set. */
 void ct_show_view_count(CtShowView *view, const CtStream *stream, const CtBlock *block);
+/* Calls ct_show_view_divide() for a way to draw. */
+typedef gboolean (*CtShowDivide)(CtShowView *view, const CtShow *show, GError **error);
 /* Fills the cells; see ct_show_draw(). */
-gboolean ct_show_read(CtShowView *view, const CtShow *show,
-                      void (*divide)(CtShowView *view, const CtShow *show), char ***warnings,
+gboolean ct_show_read(CtShowView *view, const CtShow *show, CtShowDivide divide, char ***warnings,
                       GError **error);

@@ -93,6 +93,8 @@ GRAPHS = {
         "q": {"stage": "quantise", "type": "ci8", "scale": 2, "from": "b"},
         "o": sink("q", "q.npy")},
 }
+SETTINGS = [word for setting in ("layout=ci8[time station]", "sample_rate=1 MHz", "centre_frequency=1 GHz")
+            for word in ("--set", setting)]
 COMMANDS = {
     "run": ["run", "--quiet"], "stats": ["run", "--stats", "json"], "check": ["check"],
     "plan": ["plan"], "explain": ["plan", "--explain", "--json"], "verify": ["verify"],
@@ -100,9 +102,10 @@ COMMANDS = {
     "export": ["costs", "--costs", "store.db", "--export", "out.jsonl"],
     "import": ["costs", "--costs", "new.db", "--import", "in.jsonl"],
     "known": ["run", "--quiet", "--costs", "store.db"],
+    "svg": ["plan", "--svg"], "show": ["show", "in.npy", "-o", "in.svg", *SETTINGS],
 }
-WEIGHTS = {"run": 12, "stats": 2, "verify": 3, "known": 3}
-WITHOUT_GRAPH = ("inspect", "list", "export", "import")
+WEIGHTS = {"run": 12, "stats": 2, "verify": 3, "known": 3, "show": 4}
+WITHOUT_GRAPH = ("inspect", "list", "export", "import", "show")
 
 
 def fill(folder, graph):

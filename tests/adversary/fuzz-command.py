@@ -228,6 +228,8 @@ class Maker:
             line += [self.file() if self.turns_hostile() and self.often(0.3) else str(path)]
         elif command == "inspect":
             line += [self.some([*self.stages, *HOSTILE])] * self.often(0.8)
+        elif command == "show":
+            line += [self.file()] * self.often(0.9)
         elif command == "send":
             line += ["--to=udp://127.0.0.1:9"] * self.often(0.8) + [self.some([self.file(), str(path)])]
         elif command == "new-stage":

@@ -368,7 +368,7 @@ class Show(graphs.GraphTest):
                 (r"wants FILE…, but is given 0 arguments", []),
                 (r"-o wants a name that ends in .png or .svg, but is given 'x.jpg'", ["power.npy", "-o", "x.jpg"]),
                 (r"--format wants png or svg, but is given 'gif'", ["power.npy", "-o", "-", "--format", "gif"]),
-                (r"--size wants WIDTHxHEIGHT, each 100 to 16384 pixels, but is given '12x'",
+                (r"--size wants WIDTHxHEIGHT, each 100 to 8192 pixels, but is given '12x'",
                  ["power.npy", "-o", "x.png", "--size", "12x"]),
                 (r"--quantity wants value, .*, but is given 'colour'", ["power.npy", "--quantity", "colour"]),
                 (r"--channels wants 1 to 1048576 channels, but is given '-1'", ["power.npy", "--channels=-1"])):
