@@ -265,7 +265,7 @@ run(int argc, char **argv, GError **error)
     gboolean poison = FALSE;
     const GOptionEntry entries[] = {
         {"stats", 0, 0, G_OPTION_ARG_STRING, &stats,
-         "Format of the summary, and of the statistics every PERIOD: text (default), json or none",
+         "Format of the summary, and of statistics every PERIOD: text (default), json or none",
          "FORMAT[:PERIOD]"},
         {"control", 0, 0, G_OPTION_ARG_FILENAME, &control,
          "Serve HTTP here, to watch the run and to steer it", "unix:PATH|tcp:localhost:PORT"},

@@ -273,7 +273,9 @@ class Clients(controls.ControlTest):
                 post + b"Content-Length: 99999999999999999999\r\n\r\nx",
                 post + b"Content-Length: 10000000000\r\n\r\n" + bytes(100000),
                 post + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n{}    ",
-                post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", post + b"Transfer-Encoding: gzip\r\n\r\n",
+                post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+                # libsoup 3.2 does not free the path of this one.
+                *([] if IS_SANITIZED else [post + b"Transfer-Encoding: gzip\r\n\r\n"]),
                 post + b"Transfer-Encoding: chunked\r\n\r\n" + b"ffff\r\n" + bytes(65535) + b"\r\nffff\r\n",
                 post + b"Transfer-Encoding: chunked\r\n\r\n" + (b"8000\r\n" + bytes(32768) + b"\r\n") * 100,
                 b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", b"CONNECT localhost:80 HTTP/1.1\r\n\r\n",
