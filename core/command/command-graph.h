@@ -31,6 +31,10 @@ typedef struct {
 /* Runs a pipeline that has been set up, and prints its summary. */
 gboolean ct_graph_run(CtGraphOptions *options, CtPipeline *pipeline, const CtGraphRun *how,
                       GError **error);
+/* Prints a line that overwrites the previous one on a terminal: the share that is done and the time
+ * that is left, if the length is known; the time of stream, its rate, losses, the fullest queues.
+ * `started` is of the monotonic clock. */
+void ct_graph_show_progress(CtPipeline *pipeline, gint64 started);
 /* The format of the summary; NULL with an error. `stats` NULL: not given. */
 const char *ct_graph_read_format(const char *stats, gboolean quiet, GError **error);
 

@@ -13,20 +13,6 @@ static const double tick_seconds = 0.1;
 /* The interval between two messages to a service manager without a watchdog, in µs. */
 static const gint64 status_period = 5 * G_USEC_PER_SEC;
 
-/* Prints a line that overwrites the previous one: stream time, rate against real time, the fullest
- * rings. */
-static void
-show_progress(CtPipeline *pipeline, gint64 started, double duration)
-{
-    const double wall = (double)(g_get_monotonic_time() - started) / G_USEC_PER_SEC;
-    const double stream = ct_pipeline_stream_seconds(pipeline);
-    g_autofree char *queue = ct_pipeline_queue_text(pipeline);
-    g_printerr("\r\033[K%.3f s of stream", stream);
-    if (duration > 0)
-        g_printerr(" (%.0f%%)", 100 * stream / duration);
-    g_printerr(", %.3g × real time, queues %s", wall > 0 ? stream / wall : 0, queue);
-}
-
 /* The statistics; with a period, those in JSON are on one line. */
 static char *
 sum_up(CtPipeline *pipeline, const CtGraphRun *how)
@@ -44,13 +30,12 @@ typedef struct {
     CtPipeline *pipeline;
     const CtGraphRun *how;
     const CtControl *control; /* NULL: there is none */
-    double duration;
-    gint64 started;    /* µs */
-    gint64 next;       /* µs at which the next statistics are due */
-    gboolean shows;    /* the progress */
-    gboolean is_ended; /* an interrupt is handled */
-    gint64 told;       /* µs at which the service manager was told last … */
-    guint64 pulse;     /* … and the pulse of the run then */
+    gint64 started;           /* µs */
+    gint64 next;              /* µs at which the next statistics are due */
+    gboolean shows;           /* the progress */
+    gboolean is_ended;        /* an interrupt is handled */
+    gint64 told;              /* µs at which the service manager was told last … */
+    guint64 pulse;            /* … and the pulse of the run then */
 } Follower;
 
 static const char *
@@ -135,7 +120,7 @@ follow(Follower *follower)
         print_statistics(follower);
         tell_manager(follower);
         if (follower->shows)
-            show_progress(follower->pipeline, follower->started, follower->duration);
+            ct_graph_show_progress(follower->pipeline, follower->started);
     }
     clear_line(follower);
     ct_command_notify("STOPPING=1\nSTATUS=ended\n");
@@ -214,7 +199,6 @@ ct_graph_run(CtGraphOptions *options, CtPipeline *pipeline, const CtGraphRun *ho
     Follower follower = {.pipeline = pipeline,
                          .how = how,
                          .control = control,
-                         .duration = options->duration,
                          .shows = !how->quiet && isatty(STDERR_FILENO)};
     follow(&follower);
     ct_graph_print_warnings(options, pipeline);

@@ -104,6 +104,12 @@ ct_pipeline_stream_seconds(CtPipeline *pipeline)
     return pipeline->scheduler ? ct_scheduler_stream_seconds(pipeline->scheduler) : 0;
 }
 
+gdouble
+ct_pipeline_length_seconds(CtPipeline *pipeline)
+{
+    return pipeline->scheduler ? ct_scheduler_length_seconds(pipeline->scheduler) : 0;
+}
+
 char *
 ct_pipeline_stats_json(CtPipeline *pipeline)
 {
@@ -133,6 +139,13 @@ ct_pipeline_queue_text(CtPipeline *pipeline)
 {
     g_return_val_if_fail(pipeline->scheduler, NULL);
     return ct_stats_queues_to_text(pipeline->plan, pipeline->scheduler);
+}
+
+char *
+ct_pipeline_loss_text(CtPipeline *pipeline)
+{
+    g_return_val_if_fail(pipeline->scheduler, NULL);
+    return ct_stats_losses_to_text(pipeline->plan, pipeline->scheduler);
 }
 
 char *

@@ -505,6 +505,17 @@ ct_scheduler_energy(CtScheduler *scheduler, gint place, CtEnergy *energy)
         ct_energy_of_device(scheduler->energy, (guint)place, energy);
 }
 
+/* The sample rate of a source that does not serve static inputs; 0 for other rings, and without a
+ * clock. */
+static gdouble
+source_rate(const CtScheduler *scheduler, const CtRing *ring)
+{
+    const CtRunNode *writer = &scheduler->nodes[ring->link->writer];
+    return ct_run_node_is_source(writer) && !writer->serves_static
+               ? ct_stream_sample_rate(ring->link->stream)
+               : 0;
+}
+
 gdouble
 ct_scheduler_stream_seconds(CtScheduler *scheduler)
 {
@@ -512,13 +523,31 @@ ct_scheduler_stream_seconds(CtScheduler *scheduler)
     pthread_mutex_lock(&scheduler->lock);
     for (guint r = 0; r < scheduler->n_rings; r++) {
         const CtRing *ring = scheduler->rings[r];
-        const gdouble rate = ct_stream_sample_rate(ring->link->stream);
-        const CtRunNode *writer = &scheduler->nodes[ring->link->writer];
-        if (rate > 0 && ct_run_node_is_source(writer) && !writer->serves_static)
+        const gdouble rate = source_rate(scheduler, ring);
+        if (rate > 0)
             farthest = MAX(farthest, (gdouble)ring->written / rate);
     }
     pthread_mutex_unlock(&scheduler->lock);
     return farthest;
+}
+
+gdouble
+ct_scheduler_length_seconds(const CtScheduler *scheduler)
+{
+    const gdouble duration = scheduler->options.duration;
+    gdouble longest = 0;
+    for (guint r = 0; r < scheduler->n_rings; r++) {
+        const CtRing *ring = scheduler->rings[r];
+        const CtStream *stream = ring->link->stream;
+        const gdouble rate = source_rate(scheduler, ring);
+        const gint time = ct_stream_axis(stream, "time");
+        const gint64 length = time < 0 ? 0 : stream->axes[time].length;
+        if (rate > 0 && length < 0)
+            return duration;
+        if (rate > 0)
+            longest = MAX(longest, (gdouble)length / rate);
+    }
+    return duration > 0 ? MIN(longest, duration) : longest;
 }
 
 void

@@ -134,6 +134,8 @@ void ct_scheduler_setup(CtScheduler *scheduler, CtSetupStats *setup);
 void ct_scheduler_energy(CtScheduler *scheduler, gint place, CtEnergy *energy);
 /* The seconds of stream that the source which is farthest has produced. */
 gdouble ct_scheduler_stream_seconds(CtScheduler *scheduler);
+/* The seconds of stream that it will have produced at its end; 0: not known. */
+gdouble ct_scheduler_length_seconds(const CtScheduler *scheduler);
 
 /* ---- nodes whose work is the program's: variants without work ---- */
 

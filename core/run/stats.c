@@ -177,6 +177,25 @@ ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler)
     return g_string_free(text, FALSE);
 }
 
+char *
+ct_stats_losses_to_text(const CtPlan *plan, CtScheduler *scheduler)
+{
+    GString *text = g_string_new(NULL);
+    for (guint i = 0; i < plan->nodes->len; i++) {
+        const CtPlanNode *node = ct_plan_node(plan, i);
+        CtNodeStats stats;
+        if (node->n_inputs > 0 || node->n_outputs == 0)
+            continue;
+        ct_scheduler_stats(scheduler, i, &stats);
+        const gint64 n_lanes = ct_stream_n_lanes(&node->nodes[node->n_nodes - 1].outputs[0]);
+        if (stats.invalid > 0)
+            g_string_append_printf(text, "%s%s %.2g%%", text->len ? " " : "", node->name,
+                                   100 * (gdouble)stats.invalid /
+                                       ((gdouble)stats.samples * (gdouble)n_lanes));
+    }
+    return g_string_free(text, FALSE);
+}
+
 static void
 add_setup(CtJson *json, const CtSetupStats *setup)
 {

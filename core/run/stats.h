@@ -10,5 +10,7 @@
 char *ct_stats_to_text(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings);
 char *ct_stats_to_json(const CtPlan *plan, CtScheduler *scheduler, const GPtrArray *warnings,
                        gboolean is_pretty);
+/* The shares of the sources' samples that are invalid so far. */
+char *ct_stats_losses_to_text(const CtPlan *plan, CtScheduler *scheduler);
 /* How full the fullest rings are now, in the order of the graph. */
 char *ct_stats_queues_to_text(const CtPlan *plan, CtScheduler *scheduler);

@@ -254,6 +254,9 @@ CT_EXPORT gboolean ct_pipeline_result(CtPipeline *pipeline, GError **error);
 CT_EXPORT gboolean ct_pipeline_is_interrupted(CtPipeline *pipeline);
 /* The seconds of stream that the sources have given so far. */
 CT_EXPORT gdouble ct_pipeline_stream_seconds(CtPipeline *pipeline);
+/* The seconds of stream that they will have given at their end, or at the set duration; 0: not
+ * known. */
+CT_EXPORT gdouble ct_pipeline_length_seconds(CtPipeline *pipeline);
 /* The state of the run (running, complete, interrupted, or failed with an error), its warnings, and
  * per node its time, blocks, samples, bytes, operations, queue and counters; as JSON, allocated. */
 CT_EXPORT char *ct_pipeline_stats_json(CtPipeline *pipeline);
@@ -263,6 +266,9 @@ CT_EXPORT char *ct_pipeline_stats_line(CtPipeline *pipeline);
 CT_EXPORT char *ct_pipeline_stats_text(CtPipeline *pipeline);
 /* "filter 80% sink 5%": the queues that are fullest now, allocated. */
 CT_EXPORT char *ct_pipeline_queue_text(CtPipeline *pipeline);
+/* "in 0.12%": the shares of the sources' samples that are invalid so far, allocated; empty if none
+ * are. */
+CT_EXPORT char *ct_pipeline_loss_text(CtPipeline *pipeline);
 
 /* The newest picture of its stream that `node` shows, as a stage `monitor` does: JSON, allocated.
  * Sets *n, unless it is NULL, to the number of pictures until then. NULL without an error: there is
