@@ -71,6 +71,31 @@ add_spans(struct dl_phdr_info *object, G_GNUC_UNUSED size_t size, void *data)
     return 0;
 }
 
+/* The readable memory of the whole process: a program may make the tables of a plugin that it
+ * registers itself on its heap. */
+static void
+add_memory(GArray *spans)
+{
+    g_autofree char *text = NULL;
+    if (!g_file_get_contents("/proc/self/maps", &text, NULL, NULL))
+        return;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (guint i = 0; lines[i]; i++) {
+        char *end, *flags;
+        const gsize begin = g_ascii_strtoull(lines[i], &end, 16);
+        if (*end != '-')
+            continue;
+        const Span span = {begin, g_ascii_strtoull(end + 1, &flags, 16)};
+        Span *last = spans->len ? &g_array_index(spans, Span, spans->len - 1) : NULL;
+        if (!g_str_has_prefix(flags, " r"))
+            continue;
+        if (last && last->end == span.begin)
+            last->end = span.end;
+        else
+            g_array_append_val(spans, span);
+    }
+}
+
 gsize
 ct_check_mapped(const CtCheck *check, gconstpointer address)
 {
@@ -328,6 +353,8 @@ ct_plugin_read(const CtPlugin *given, GPtrArray *memory, GError **error)
         .memory = memory,
     };
     dl_iterate_phdr(add_spans, check.spans);
+    if (ct_check_mapped(&check, given) == 0)
+        add_memory(check.spans);
     const CtPlugin *plugin = check_version(&check, given, error) && read_sizes(&check, given, error)
                                  ? read_plugin(&check, given, error)
                                  : NULL;

@@ -9,6 +9,7 @@
 #include "model/suggest.h"
 #include "plugin-check.h"
 #include "plugin-file.h"
+#include "registered.h"
 
 #include <cornerturn/kit/epilogue.h>
 #include <errno.h>
@@ -236,6 +237,21 @@ add_plugin(CtRegistry *registry, const CtPlugin *plugin, const CtPlugin *given, 
     return TRUE;
 }
 
+/* Adds what the program has registered. */
+static gboolean
+add_registered(CtRegistry *registry, GError **error)
+{
+    g_autoptr(GPtrArray) plugins = ct_registered_plugins();
+    for (guint i = 0; i < plugins->len; i++) {
+        const CtPlugin *given = plugins->pdata[i];
+        const CtPlugin *plugin = ct_plugin_read(given, registry->memory, error);
+        g_autofree char *name = g_strdup_printf("the program (%s)", given->name);
+        if (!plugin || !add_plugin(registry, plugin, given, name, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* ---- folders ---- */
 
 static gint
@@ -331,7 +347,8 @@ ct_registry_new_from(const char *const *folders, GError **error)
                                                (GDestroyNotify)ct_epilogue_variant_free);
 
     load_library(registry);
-    if (!add_plugin(registry, &ct_endpoints, &ct_endpoints, "the core", error))
+    if (!add_plugin(registry, &ct_endpoints, &ct_endpoints, "the core", error) ||
+        !add_registered(registry, error))
         return NULL;
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (guint i = 0; folders[i]; i++)

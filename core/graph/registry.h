@@ -22,7 +22,7 @@ typedef struct CtRegistry CtRegistry;
  * (plugin-file.h). Two plugins with the same stage or variant are an error that names both; lack of
  * memory is an error too. Plugins stay loaded until the program ends. */
 CtRegistry *ct_registry_new(GError **error);
-/* Uses only these folders, NULL-terminated. */
+/* Uses only these folders, NULL-terminated, and what the program has registered (registered.h). */
 CtRegistry *ct_registry_new_from(const char *const *folders, GError **error);
 void ct_registry_free(CtRegistry *registry);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtRegistry, ct_registry_free)

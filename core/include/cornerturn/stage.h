@@ -643,4 +643,13 @@ typedef struct {
     CT_PLUGIN(name_, ((const CtStage *const[]){&stage_, NULL}),                                    \
               ((const CtVariant *const[]){__VA_ARGS__, NULL}))
 
+/* Registers a plugin that is a part of the program, or that the program has loaded itself:
+ * pipelines that are checked later have its stages and variants, as those of files, and so have the
+ * functions of <cornerturn/inspect.h>. A plugin takes the place of an earlier one of the same name;
+ * there, pipelines that are checked already keep the earlier one. So its tables and functions,
+ * those of an earlier plugin as well, must stay valid until the process ends. FALSE with an error,
+ * and nothing is changed: its tables are not consistent, or another plugin has one of its stages or
+ * variants. */
+CT_EXPORT gboolean ct_register_plugin(const CtPlugin *plugin, GError **error);
+
 G_END_DECLS
