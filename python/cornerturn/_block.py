@@ -27,8 +27,8 @@ class Block:
     `n_samples`, `index` (of its first sample in the stream), `start` (its tick), `utc`
     (datetime64), `stream`."""
 
-    def __init__(self, output, content):
-        self._output = output
+    def __init__(self, output, content, number):
+        self._output, self._number = output, number
         self._handle = output.handle
         self._data, self._validity = content.data, content.validity
         n = content.n_axes
@@ -55,10 +55,10 @@ class Block:
 
     def close(self):
         """Gives the block back. Its array is then overwritten."""
-        self._output.give_back(self)
+        self._output.give_back(self._number)
 
     def _check_open(self):
-        if self._output.current is not self and self:
+        if self._output.current != self._number and self:
             raise _errors.OrderError(f"the block of node '{self._output.name}' is given back: copy() it "
                                      "before, or use it inside the with statement")
 

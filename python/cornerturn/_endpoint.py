@@ -165,7 +165,10 @@ class Output:
         self.is_fed = is_fed  # its blocks lie in arrays that are fed
         self.layout = Layout(layout)
         self.kind = _types.find(self.layout.type)
-        self.current = None  # the block that is taken
+        # The number of the block that is taken. Not the block: no cycle may keep a pipeline until
+        # Python collects garbage, on whichever thread that is.
+        self.current = None
+        self._n_taken = 0
         self.timeout = None  # of the last take()
         self._encoded = _library.encode(name)
         self._content = _library.Block()
@@ -181,15 +184,16 @@ class Output:
     def take(self, timeout):
         self.give_back(self.current)
         self.timeout = timeout
+        self._n_taken += 1
         pointer, name, content = self.handle.pointer, self._encoded, self._reference
         if not self._call(pointer, name, 0, content):
             wait_for(lambda seconds: self._call(pointer, name, seconds, content), timeout,
                      f"nothing came to '{self.name}'")
-        block = _block.Block(self, self._content)
-        self.current = block if block.n_samples else None
+        block = _block.Block(self, self._content, self._n_taken)
+        self.current = self._n_taken if block.n_samples else None
         return block
 
-    def give_back(self, block):
-        if block is not None and block is self.current:
+    def give_back(self, number):
+        if number is not None and number == self.current:
             self.current = None
             _library.functions["pipeline_give_back"](self.handle.pointer, self._encoded)

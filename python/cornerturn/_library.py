@@ -164,6 +164,12 @@ _FUNCTIONS = {
     "pipeline_take": (_integer, [_pointer, _text, _real, ctypes.POINTER(Block), _error]),
     "pipeline_give_back": (None, [_pointer, _text]),
     "inspect": (ALLOCATED, [_text, ctypes.POINTER(ctypes.POINTER(_text)), _error]),
+    "register_plugin": (_integer, [_pointer, _error]),
+    "stream_copy": (None, [_pointer, _pointer]),
+    "params_bool": (_integer, [_pointer, _text]),
+    "params_int": (_long, [_pointer, _text]),
+    "params_real": (_real, [_pointer, _text]),
+    "params_string": (_text, [_pointer, _text]),
     "error_quark": (ctypes.c_uint32, []),
 }
 
@@ -176,7 +182,7 @@ def _declare():
         declared[name] = function
     # Of GLib, which libcornerturn has loaded.
     for name, arguments in ("g_free", [_pointer]), ("g_strfreev", [_pointer]), (
-            "g_error_free", [_pointer]):
+            "g_error_free", [_pointer]), ("g_set_error_literal", [_pointer, ctypes.c_uint32, _integer, _text]):
         function = getattr(library, name)
         function.restype, function.argtypes = None, arguments
         declared[name] = function
@@ -184,14 +190,14 @@ def _declare():
 
 
 functions = _declare()
-_quark = functions["error_quark"]()
+quark = functions["error_quark"]()
 
 
 def raise_error(error):
     """Raises the exception of a GError, a pointer that is not NULL, and frees it."""
     contents = error.contents
     kind = _errors.Error
-    if contents.domain == _quark and 0 <= contents.code < len(_errors.CODES):
+    if contents.domain == quark and 0 <= contents.code < len(_errors.CODES):
         kind = _errors.CODES[contents.code]
     message = contents.message.decode(errors="replace")
     functions["g_error_free"](error)
