@@ -22,6 +22,7 @@ extern const CtCommand ct_command_run;
 extern const CtCommand ct_command_send;
 extern const CtCommand ct_command_show;
 extern const CtCommand ct_command_test_stage;
+extern const CtCommand ct_command_top;
 extern const CtCommand ct_command_tune;
 extern const CtCommand ct_command_verify;
 

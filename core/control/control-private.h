@@ -20,8 +20,9 @@ typedef struct {
     guint64 device, inode;                /* of the Unix socket, so that only this one is removed */
 } CtControlListener;
 
-gboolean ct_control_listener_parse(CtControlListener *listener, const char *address,
-                                   GError **error);
+/* `what` names the address in errors. */
+gboolean ct_control_listener_parse(CtControlListener *listener, const char *what,
+                                   const char *address, GError **error);
 gboolean ct_control_listener_open(CtControlListener *listener, GError **error);
 /* Whether a client may name the server so: `host` is its header Host. */
 gboolean ct_control_listener_is_host(const CtControlListener *listener, const char *host);

@@ -13,7 +13,8 @@ gboolean
 ct_control_check(const CtControlOptions *options, GError **error)
 {
     CtControlListener listener = {0};
-    const gboolean good = ct_control_listener_parse(&listener, options->address, error);
+    const gboolean good =
+        ct_control_listener_parse(&listener, "--control", options->address, error);
     ct_control_listener_clear(&listener);
     return good;
 }
@@ -77,7 +78,7 @@ ct_control_open(CtPipeline *pipeline, const CtControlOptions *options, GError **
     control->plan = ct_pipeline_describe(pipeline, "json", error);
     control->drawing = control->plan ? ct_pipeline_describe(pipeline, "svg", error) : NULL;
     if (!control->drawing ||
-        !ct_control_listener_parse(&control->listener, options->address, error) ||
+        !ct_control_listener_parse(&control->listener, "--control", options->address, error) ||
         !ct_control_listener_open(&control->listener, error) ||
         !open_token(control, options->token, error))
         return NULL;

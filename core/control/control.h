@@ -23,6 +23,9 @@ CtControl *ct_control_open(CtPipeline *pipeline, const CtControlOptions *options
 char *ct_control_describe(const CtControl *control);
 /* Whether a client has asked for the end of the run. */
 gboolean ct_control_was_ended(const CtControl *control);
+/* What the port at an address answers to GET, allocated; NULL with an error. Waits at most some
+ * seconds. */
+char *ct_control_fetch(const char *address, const char *path, GError **error);
 /* Closes the port, and frees it. Replies that are being sent have a moment to complete. Accepts
  * NULL. */
 void ct_control_free(CtControl *control);

@@ -11,12 +11,11 @@
 enum { BACKLOG = 128, MOST_PATH = sizeof((struct sockaddr_un *)0)->sun_path - 1 };
 
 static gboolean
-refuse(const char *address, GError **error)
+refuse(const char *what, const char *address, GError **error)
 {
-    g_set_error(
-        error, CT_ERROR, CT_ERROR_PARAMETER,
-        "--control wants unix:PATH or tcp:localhost:PORT, on this machine, but is given '%s'",
-        address);
+    g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                "%s wants unix:PATH or tcp:localhost:PORT, on this machine, but is given '%s'",
+                what, address);
     return FALSE;
 }
 
@@ -39,18 +38,19 @@ parse_tcp(CtControlListener *listener, const char *text)
 }
 
 gboolean
-ct_control_listener_parse(CtControlListener *listener, const char *address, GError **error)
+ct_control_listener_parse(CtControlListener *listener, const char *what, const char *address,
+                          GError **error)
 {
     if (g_str_has_prefix(address, "tcp:"))
-        return parse_tcp(listener, address + 4) || refuse(address, error);
+        return parse_tcp(listener, address + 4) || refuse(what, address, error);
     if (!g_str_has_prefix(address, "unix:") || !address[5])
-        return refuse(address, error);
+        return refuse(what, address, error);
     listener->is_unix = TRUE;
     listener->name = g_strdup(address + 5);
     if (strlen(listener->name) <= MOST_PATH)
         return TRUE;
     g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                "--control wants a path of at most %d bytes, but is given '%s'", MOST_PATH,
+                "%s wants a path of at most %d bytes, but is given '%s'", what, MOST_PATH,
                 listener->name);
     return FALSE;
 }
