@@ -2,8 +2,9 @@
 """Makes wheels of the package, with the library and the plugins in them: for pip (PEP 517) and
 scripts/wheel.
 
-Settings: `folder`, where Cornerturn is built (default: build-wheel in the source tree), and `carry`,
-with which the wheel also has the libraries that the C library of the system does not have."""
+Settings: `folder`, of a build that is complete (without it, Cornerturn is built in build-wheel in the
+source tree), and `carry`, with which the wheel also has the libraries that it needs beside the C
+library."""
 import base64
 import hashlib
 import json
@@ -33,11 +34,13 @@ def _run(*command):
 
 # ---- what is in a wheel ----
 
-def _build(folder):
-    """Builds Cornerturn, unless the folder is that of a build."""
+def _build():
+    """Builds Cornerturn, and returns the folder."""
+    folder = ROOT / "build-wheel"
     if not (folder / "build.ninja").exists():
         _run("meson", "setup", folder, ROOT, "-Dtests=false", "--buildtype=release")
-        _run("ninja", "-C", folder)
+    _run("ninja", "-C", folder)
+    return folder
 
 
 def _needed(path):
@@ -144,8 +147,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Makes the wheel, and returns its name."""
     del metadata_directory
     settings = config_settings or {}
-    folder = pathlib.Path(settings.get("folder", ROOT / "build-wheel")).absolute()
-    _build(folder)
+    folder = pathlib.Path(settings["folder"]).absolute() if "folder" in settings else _build()
     version, soversion, libdir = _release(folder)
     with tempfile.TemporaryDirectory() as made:
         root = pathlib.Path(made)
