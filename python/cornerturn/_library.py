@@ -123,6 +123,7 @@ _FUNCTIONS = {
     "pipeline_free": (None, [_pointer]),
     "pipeline_set": (_integer, [_pointer, _text, _error]),
     "pipeline_set_at": (_integer, [_pointer, _text, _long, _error]),
+    "pipeline_set_now": (_integer, [_pointer, _text, ctypes.POINTER(_long), _error]),
     "pipeline_set_duration": (_integer, [_pointer, _real, _error]),
     "pipeline_set_strict": (_integer, [_pointer, _integer, _error]),
     "pipeline_set_reads_pipes": (_integer, [_pointer, _integer, _error]),

@@ -118,6 +118,15 @@ class Pipeline:
             self._call("set_at", assignment.encode(), int(tick))
         self._is_prepared = True
 
+    def set_now(self, target, **values):
+        """The same from the first output sample that is not made yet; its tick, of the last
+        parameter."""
+        tick = ctypes.c_int64()
+        for assignment in _graph.assignments(target, values):
+            self._call("set_now", assignment.encode(), ctypes.byref(tick))
+        self._is_prepared = True
+        return tick.value
+
     # ---- before the run ----
 
     def check(self):

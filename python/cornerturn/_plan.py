@@ -2,15 +2,11 @@
 """The plan of a pipeline, in all forms in which it is described."""
 import html
 import json
-import shutil
-import subprocess
-
-from . import _errors
 
 
 class Plan:
-    """`text`, `dot` (for Graphviz), `json` (as a dictionary), `explain` and `capacity` (texts),
-    `svg` (None if nothing can draw it). A notebook shows the drawing or the text."""
+    """`text`, `json` (a dictionary), `svg` (a drawing), `dot` (for Graphviz), `explain` and
+    `capacity` (texts). A notebook shows the drawing or the text."""
 
     def __init__(self, describe):
         self._describe = describe
@@ -31,16 +27,7 @@ class Plan:
 
     @property
     def svg(self):
-        """By the library if it draws, or else by Graphviz if that is installed."""
-        try:
-            return self._describe("svg")
-        except _errors.ParameterError:
-            pass
-        if not shutil.which("dot"):
-            return None
-        drawn = subprocess.run(["dot", "-Tsvg"], input=self.dot.encode(), capture_output=True,
-                               check=False)
-        return drawn.stdout.decode() if drawn.returncode == 0 else None
+        return self._describe("svg")
 
     def __str__(self):
         return self.text

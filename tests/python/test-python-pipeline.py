@@ -45,6 +45,10 @@ ENDLESS = """
     """
 
 
+plain = unittest.skipIf(os.environ.get("CORNERTURN_SANITIZER", "none") != "none",
+                        "programs that it starts lack the runtimes of sanitizers")
+
+
 def program(text, **arguments):
     """A program in Python that runs by itself."""
     return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
@@ -101,7 +105,7 @@ class Graphs(unittest.TestCase):
             self.assertIn("station", plan.capacity)
             self.assertEqual(str(plan), plan.text)
             self.assertIn("<pre>", plan._repr_html_())  # pylint: disable=protected-access
-            self.assertTrue(plan.svg is None or "<svg" in plan.svg)
+            self.assertIn("<svg", plan.svg)
 
     def test_verification(self):
         with cornerturn.Pipeline(SKY, costs="off") as pipeline:
@@ -254,6 +258,7 @@ class Errors(unittest.TestCase):
               y: { stage: output, from: g, layout: "cf32[time station]" }
             """
         with cornerturn.Pipeline(graph, workers=1) as pipeline:
+            self.assertEqual(pipeline.set_now("g", gain=1), 0)
             pipeline.set_at("g.gain=2", 10)
             pipeline.set_at("g", 20, gain=3)
             pipeline.start()
@@ -282,6 +287,7 @@ class Ends(unittest.TestCase):
                     pipeline.start()
             self.assertFalse(os.path.exists(path))
 
+    @plain
     def test_an_interrupt_completes_the_sinks(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "y.npy")
@@ -307,6 +313,7 @@ with cornerturn.Pipeline({ENDLESS.format(path)!r}, workers=1) as pipeline:
             with open(path + ".json", encoding="utf-8") as file:
                 self.assertTrue(json.load(file)["interrupted"])
 
+    @plain
     def test_exceptions_in_the_middle(self):
         """The process ends with the exception's status, with or without a `with` statement, also
         while another thread waits in the pipeline."""
@@ -331,6 +338,7 @@ def take():
                     self.assertEqual(ran.returncode, 1, errors)
                     self.assertIn("ValueError: in the middle", errors)
 
+    @plain
     def test_failures_of_the_run(self):
         """Every call raises the run's first error: here the file may not grow."""
         for call in 'p.feed("x", a)', 'p.take("y")', "p.wait()":
@@ -351,6 +359,7 @@ while True:
                 self.assertIn("File too large", errors)
 
 
+@plain
 class Example(unittest.TestCase):
     def test_fringes(self):
         if not importlib.util.find_spec("matplotlib"):
@@ -362,6 +371,7 @@ class Example(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(folder, "fringes.png")))
 
 
+@plain
 class Library(unittest.TestCase):
     def test_a_library_that_is_none(self):
         for given, message in [("/dev/null", "can't use '/dev/null'"),
