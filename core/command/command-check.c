@@ -19,6 +19,9 @@ run(int argc, char **argv, GError **error)
     g_autofree char *streams = ct_pipeline_streams_text(pipeline, error);
     if (!streams)
         return FALSE;
+    const char *description = ct_pipeline_description(pipeline);
+    if (!quiet && description)
+        g_print("%s%s\n", description, g_str_has_suffix(description, "\n") ? "" : "\n");
     if (!quiet)
         g_print("%s", streams);
     ct_graph_print_warnings(&options, pipeline);

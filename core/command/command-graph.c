@@ -142,8 +142,8 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
 {
     g_auto(Given) given = {.workers = LEFT_OUT, .in_flight = LEFT_OUT};
     const GOptionEntry common[] = {
-        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.set, "Replace a parameter of a node",
-         "NODE.PARAMETER=VALUE"},
+        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.set,
+         "Replace a parameter of a node, or of the graph", "[NODE.]PARAMETER=VALUE"},
         {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.backends,
          "Backend of a node, or of all nodes without one in the graph: auto, reference, cpu, cuda",
          "[NODE=]NAME"},

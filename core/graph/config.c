@@ -2,14 +2,17 @@
 /* A graph as its file describes it. */
 #include "config.h"
 
+#include "expand.h"
 #include "model/quantity.h"
 #include "model/suggest.h"
 #include "model/topology.h"
 
 #include <string.h>
 
-static const char *const top_keys[] = {"backend", "block", "cpus",     "numa", "observation",
-                                       "stages",  "start", "stations", "stop"};
+static const char *const top_keys[] = {
+    "backend",    "block",  "cpus",  "description", "numa", "observation",
+    "parameters", "stages", "start", "stations",    "stop",
+};
 
 static void
 link_clear(gpointer item)
@@ -46,6 +49,9 @@ ct_config_free(CtConfig *config)
     g_clear_pointer(&config->cpus, g_array_unref);
     g_free(config->path);
     g_free(config->text);
+    g_free(config->description);
+    g_clear_pointer(&config->files, g_ptr_array_unref);
+    g_clear_pointer(&config->warnings, g_ptr_array_unref);
     g_strfreev(config->overrides);
     g_free(config);
 }
@@ -67,6 +73,9 @@ ct_config_new(const CtConfig *config)
     CtConfig *made = g_memdup2(config, sizeof *config);
     made->path = g_strdup(config->path);
     made->text = g_strdup(config->text);
+    made->description = g_strdup(config->description);
+    made->files = g_ptr_array_ref(config->files);
+    made->warnings = g_ptr_array_ref(config->warnings);
     made->overrides = g_strdupv(config->overrides);
     made->observation = config->observation ? ct_value_copy(config->observation) : NULL;
     made->stations = config->stations ? ct_value_copy(config->stations) : NULL;
@@ -391,8 +400,26 @@ read_key(CtConfigStage *stage, const CtValue *key, const CtValue *item, GError *
     return TRUE;
 }
 
+/* Reads the keys of a node; those that are at fault are left out. */
+static void
+read_keys(CtConfigStage *stage, const CtPlace *place, const CtValue *value, CtErrors *errors)
+{
+    gboolean has_stage = FALSE;
+    for (guint i = 0; i < value->keys->len; i++) {
+        const CtValue *key = value->keys->pdata[i];
+        GError *error = NULL;
+        has_stage |= g_str_equal(key->text, "stage");
+        if (!read_key(stage, key, value->items->pdata[i], &error))
+            ct_errors_take(errors, error);
+    }
+    GError *error = NULL;
+    if (!has_stage && !blame(place, stage->name, &error, "key 'stage' is missing"))
+        ct_errors_take(errors, error);
+}
+
 static gboolean
-read_stage(CtConfig *config, const CtValue *key, const CtValue *value, GError **error)
+read_stage(CtConfig *config, const CtValue *key, const CtValue *value, CtErrors *errors,
+           GError **error)
 {
     if (!is_node_name(key->text))
         return blame(&key->place, NULL, error,
@@ -404,26 +431,24 @@ read_stage(CtConfig *config, const CtValue *key, const CtValue *value, GError **
     }
     CtConfigStage *stage = ct_config_add(config, key->text, NULL, &key->place);
     stage->params->place = value->place;
-    for (guint i = 0; i < value->keys->len; i++)
-        if (!read_key(stage, value->keys->pdata[i], value->items->pdata[i], error))
-            return FALSE;
-    if (!stage->stage)
-        return blame(&key->place, stage->name, error, "key 'stage' is missing");
+    read_keys(stage, &key->place, value, errors);
     return TRUE;
 }
 
 static gboolean
-read_stages(CtConfig *config, const CtValue *value, GError **error)
+read_stages(CtConfig *config, const CtValue *value, CtErrors *errors, GError **error)
 {
-    if (value->kind != CT_VALUE_MAPPING || value->keys->len == 0) {
+    if (value->kind != CT_VALUE_MAPPING || (value->keys->len == 0 && ct_errors_are_none(errors))) {
         g_autofree char *given = ct_value_describe(value);
         return blame(&value->place, NULL, error,
                      "'stages' wants a mapping from names to stages, but is given %s",
                      value->kind == CT_VALUE_MAPPING ? "none" : given);
     }
-    for (guint i = 0; i < value->keys->len; i++)
-        if (!read_stage(config, value->keys->pdata[i], value->items->pdata[i], error))
-            return FALSE;
+    for (guint i = 0; i < value->keys->len; i++) {
+        GError *cause = NULL;
+        if (!read_stage(config, value->keys->pdata[i], value->items->pdata[i], errors, &cause))
+            ct_errors_take(errors, cause);
+    }
     return TRUE;
 }
 
@@ -461,144 +486,119 @@ read_time(const CtValue *key, const CtValue *value, CtValue **to, GError **error
 }
 
 static gboolean
-read_top(CtConfig *config, const CtValue *top, GError **error)
+read_description(const CtValue *value, CtConfig *config, GError **error)
 {
-    for (guint i = 0; i < top->keys->len; i++) {
-        const CtValue *key = top->keys->pdata[i], *item = top->items->pdata[i];
-        gboolean ok;
-        if (g_str_equal(key->text, "backend")) {
-            config->backend_place = item->place;
-            ok = read_backend(item, NULL, &config->backend, error);
-        } else if (g_str_equal(key->text, "block"))
-            ok = read_block(item, NULL, &config->block, error);
-        else if (g_str_equal(key->text, "cpus"))
-            ok = read_cpus(item, config, error);
-        else if (g_str_equal(key->text, "numa"))
-            ok = read_numa(item, NULL, &config->numa, error);
-        else if (g_str_equal(key->text, "stages"))
-            ok = read_stages(config, item, error);
-        else if (g_str_equal(key->text, "observation") || g_str_equal(key->text, "stations"))
-            ok = read_facts(key, item, config, error);
-        else if (g_str_equal(key->text, "start"))
-            ok = read_time(key, item, &config->start, error);
-        else if (g_str_equal(key->text, "stop"))
-            ok = read_time(key, item, &config->stop, error);
-        else {
-            g_autofree char *remark =
-                ct_suggest_remark(key->text, top_keys, G_N_ELEMENTS(top_keys), "a graph has");
-            return blame(&key->place, NULL, error, "there is no key '%s'%s", key->text, remark);
-        }
-        if (!ok)
-            return FALSE;
-    }
-    if (!config->stages->len)
-        return blame(&top->place, NULL, error, "key 'stages' is missing");
-    return TRUE;
-}
-
-/* ---- overrides ---- */
-
-static CtValue *
-find_node(const CtValue *top, const char *override, const char *name, GError **error)
-{
-    const CtPlace place = {g_intern_string(override), 0, 0};
-    const CtValue *stages = ct_value_get(top, "stages");
-    if (!stages || stages->kind != CT_VALUE_MAPPING) {
-        blame(&top->place, NULL, error, "key 'stages' is missing");
-        return NULL;
-    }
-    CtValue *node = ct_value_get(stages, name);
-    if (node && node->kind == CT_VALUE_MAPPING)
-        return node;
-    g_autofree const char **names = g_new(const char *, stages->keys->len);
-    for (guint i = 0; i < stages->keys->len; i++)
-        names[i] = ((const CtValue *)stages->keys->pdata[i])->text;
-    g_autofree char *remark =
-        ct_suggest_remark(name, names, node ? 0 : stages->keys->len, node ? NULL : "there is");
-    blame(&place, NULL, error, "there is no node '%s'%s", name, remark);
-    return NULL;
-}
-
-CtValue *
-ct_config_parse_assignment(const char *assignment, const char *name, char **node, char **key,
-                           GError **error)
-{
-    const CtPlace place = {g_intern_string(name), 0, 0};
-    const char *equals = strchr(assignment, '=');
-    const char *dot = equals ? memchr(assignment, '.', equals - assignment) : NULL;
-    if (!dot || dot == assignment || dot + 1 == equals) {
-        blame(&place, NULL, error, "wants node.parameter=value");
-        return NULL;
-    }
-    CtValue *value = ct_value_parse_short(equals + 1, name, error);
-    if (!value)
-        return NULL;
-    *node = g_strndup(assignment, dot - assignment);
-    *key = g_strndup(dot + 1, equals - dot - 1);
-    return value;
+    config->description = g_strdup(get_name(value, NULL, "description", "a text", error));
+    return config->description != NULL;
 }
 
 static gboolean
-apply_override(CtValue *top, const char *assignment, GError **error)
+read_top_key(CtConfig *config, const CtValue *key, const CtValue *item, CtErrors *errors,
+             GError **error)
 {
-    g_autofree char *override = g_strconcat("--set ", assignment, NULL);
-    g_autofree char *name = NULL;
-    g_autofree char *key = NULL;
-    g_autoptr(CtValue) value = ct_config_parse_assignment(assignment, override, &name, &key, error);
-    CtValue *node = value ? find_node(top, override, name, error) : NULL;
-    if (!node)
-        return FALSE;
-    ct_value_set(node, key, g_steal_pointer(&value));
-    return TRUE;
+    if (g_str_equal(key->text, "backend")) {
+        config->backend_place = item->place;
+        return read_backend(item, NULL, &config->backend, error);
+    }
+    if (g_str_equal(key->text, "block"))
+        return read_block(item, NULL, &config->block, error);
+    if (g_str_equal(key->text, "cpus"))
+        return read_cpus(item, config, error);
+    if (g_str_equal(key->text, "description"))
+        return read_description(item, config, error);
+    if (g_str_equal(key->text, "numa"))
+        return read_numa(item, NULL, &config->numa, error);
+    if (g_str_equal(key->text, "stages"))
+        return read_stages(config, item, errors, error);
+    if (g_str_equal(key->text, "observation") || g_str_equal(key->text, "stations"))
+        return read_facts(key, item, config, error);
+    if (g_str_equal(key->text, "start"))
+        return read_time(key, item, &config->start, error);
+    if (g_str_equal(key->text, "stop"))
+        return read_time(key, item, &config->stop, error);
+    g_autofree char *remark =
+        ct_suggest_remark(key->text, top_keys, G_N_ELEMENTS(top_keys), "a graph has");
+    return blame(&key->place, NULL, error, "there is no key '%s'%s", key->text, remark);
+}
+
+static void
+read_top(CtConfig *config, const CtValue *top, CtErrors *errors)
+{
+    for (guint i = 0; i < top->keys->len; i++) {
+        GError *error = NULL;
+        if (!read_top_key(config, top->keys->pdata[i], top->items->pdata[i], errors, &error))
+            ct_errors_take(errors, error);
+    }
+    GError *error = NULL;
+    if (!config->stages->len && ct_errors_are_none(errors) &&
+        !blame(&top->place, NULL, &error, "key 'stages' is missing"))
+        ct_errors_take(errors, error);
 }
 
 /* ---- the whole graph ---- */
 
-static CtConfig *
-config_from_value(CtValue *top, const char *name, const char *const *overrides, GError **error)
+static gboolean
+check_mapping(const CtValue *top, const char *name, GError **error)
 {
-    if (top->kind != CT_VALUE_MAPPING) {
-        g_autofree char *given = ct_value_describe(top);
-        const CtPlace place = {g_intern_string(name), MAX(top->place.line, 1),
-                               MAX(top->place.column, 1)};
-        blame(&place, NULL, error, "wants a graph: { stages: … }, but is given %s", given);
+    if (top->kind == CT_VALUE_MAPPING)
+        return TRUE;
+    g_autofree char *given = ct_value_describe(top);
+    const CtPlace place = {g_intern_string(name), MAX(top->place.line, 1),
+                           MAX(top->place.column, 1)};
+    return blame(&place, NULL, error, "wants a graph: { stages: … }, but is given %s", given);
+}
+
+/* `path` NULL: the text is in memory. */
+static CtConfig *
+config_from_value(const CtValue *top, const char *name, const char *path,
+                  const char *const *overrides, GString *included, GError **error)
+{
+    if (!check_mapping(top, name, error))
         return NULL;
-    }
-    for (guint i = 0; overrides && overrides[i]; i++)
-        if (!apply_override(top, overrides[i], error))
-            return NULL;
+    g_autoptr(CtErrors) errors = ct_errors_new();
+    g_autoptr(CtExpansion) expansion = ct_expand(top, path, overrides, errors);
     g_autoptr(CtConfig) config = g_new0(CtConfig, 1);
+    config->path = g_strdup(path);
     config->place = config->backend_place = top->place;
     config->backend = (CtConfigBackend){CT_N_BACKENDS, -1};
     config->stages = g_ptr_array_new_with_free_func(stage_free);
-    if (!read_top(config, top, error))
+    config->files = g_ptr_array_ref(expansion->files);
+    config->warnings = g_ptr_array_ref(expansion->warnings);
+    config->overrides = g_strdupv((char **)overrides);
+    read_top(config, expansion->top, errors);
+    g_string_append(included, expansion->texts->str);
+    return ct_errors_finish(errors, error) ? g_steal_pointer(&config) : NULL;
+}
+
+static CtConfig *
+config_parse(const char *text, gssize length, const char *name, const char *path,
+             const char *const *overrides, GError **error)
+{
+    g_autoptr(CtValue) top = ct_value_parse(text, length, name, error);
+    if (!top)
         return NULL;
-    return g_steal_pointer(&config);
+    GString *whole = g_string_new_len(text, length);
+    CtConfig *config = config_from_value(top, name, path, overrides, whole, error);
+    if (config && g_utf8_validate(whole->str, (gssize)whole->len, NULL))
+        config->text = g_string_free(whole, FALSE);
+    else
+        g_string_free(whole, TRUE);
+    return config;
 }
 
 CtConfig *
 ct_config_load(const char *path, const char *const *overrides, GError **error)
 {
     g_autoptr(GByteArray) bytes = ct_document_read(path, error);
-    if (!bytes)
-        return NULL;
     /* libyaml needs a text, even an empty one. */
-    CtConfig *config = ct_config_parse(bytes->data ? (const char *)bytes->data : "", bytes->len,
-                                       path, overrides, error);
-    if (config)
-        config->path = g_strdup(path);
-    return config;
+    return bytes ? config_parse(bytes->data ? (const char *)bytes->data : "", bytes->len, path,
+                                path, overrides, error)
+                 : NULL;
 }
 
 CtConfig *
 ct_config_parse(const char *text, gssize length, const char *name, const char *const *overrides,
                 GError **error)
 {
-    g_autoptr(CtValue) top = ct_value_parse(text, length, name, error);
-    CtConfig *config = top ? config_from_value(top, name, overrides, error) : NULL;
-    if (config && g_utf8_validate(text, length, NULL))
-        config->text = length < 0 ? g_strdup(text) : g_strndup(text, (gsize)length);
-    if (config)
-        config->overrides = g_strdupv((char **)overrides);
-    return config;
+    return config_parse(text, length, name, NULL, overrides, error);
 }

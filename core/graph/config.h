@@ -52,8 +52,12 @@ typedef struct {
 
 typedef struct {
     char *path;       /* of the file that it was read from; NULL: from memory */
-    char *text;       /* as it was read or given; NULL: not UTF-8 */
-    char **overrides; /* "node.key=value" each; NULL-terminated */
+    char *text;       /* as it was read or given; NULL: not UTF-8. The files that it includes follow
+                         it, each as a document of YAML */
+    char **overrides; /* "name=value" or "node.key=value" each; NULL-terminated */
+    char *description;   /* NULL: not given */
+    GPtrArray *files;    /* of char: paths of the included files */
+    GPtrArray *warnings; /* of CtWarning: parameters without effect */
     CtPlace place;
     CtConfigBackend backend;
     CtPlace backend_place; /* the place of the graph if no backend is given */
@@ -67,18 +71,15 @@ typedef struct {
     GPtrArray *stages;     /* of CtConfigStage */
 } CtConfig;
 
-/* `overrides`: "node.key=value" each, with the value in YAML; NULL-terminated, or NULL. */
+/* `overrides`: "node.key=value" or, for a parameter of the graph, "name=value" each, with the value
+ * in YAML; NULL-terminated, or NULL. The error tells all faults that do not follow from others, a
+ * line each. */
 CtConfig *ct_config_load(const char *path, const char *const *overrides, GError **error);
 /* Parses a text. `name` stands for the file in messages. `length` −1: the text ends with a NUL. */
 CtConfig *ct_config_parse(const char *text, gssize length, const char *name,
                           const char *const *overrides, GError **error);
 void ct_config_free(CtConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtConfig, ct_config_free)
-
-/* Parses "node.key=value", with the value in YAML. `name` stands for the text in messages. *node
- * and *key are allocated. */
-CtValue *ct_config_parse_assignment(const char *assignment, const char *name, char **node,
-                                    char **key, GError **error);
 
 /* NULL if there is no stage of this name. */
 const CtConfigStage *ct_config_find(const CtConfig *config, const char *name);

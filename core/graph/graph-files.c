@@ -167,10 +167,17 @@ check_file(GHashTable *known, GPtrArray *files, const File *named, const char *e
 }
 
 static gboolean
-check_own_file(GHashTable *known, GPtrArray *files, const CtGraph *graph, GError **error)
+check_own_files(GHashTable *known, GPtrArray *files, const CtGraph *graph, GError **error)
 {
     const File own = {.path = graph->config->path};
-    return !own.path || check_file(known, files, &own, "", error);
+    if (own.path && !check_file(known, files, &own, "", error))
+        return FALSE;
+    for (guint i = 0; i < graph->config->files->len; i++) {
+        const File included = {.path = graph->config->files->pdata[i]};
+        if (!check_file(known, files, &included, "", error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 static gboolean
@@ -195,7 +202,7 @@ ct_graph_check_files(const CtGraph *graph, GError **error)
 {
     g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(file_free);
-    if (!check_own_file(known, files, graph, error))
+    if (!check_own_files(known, files, graph, error))
         return FALSE;
     for (guint i = 0; i < graph->nodes->len; i++) {
         const CtGraphNode *node = graph->nodes->pdata[i];

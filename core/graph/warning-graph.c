@@ -88,6 +88,7 @@ ct_graph_warn(const CtGraph *graph, gboolean reads_all, GPtrArray *warnings)
 {
     g_autofree gboolean *is_read = g_new0(gboolean, graph->nodes->len + 1);
     mark_read(graph, is_read);
+    ct_warnings_join(warnings, graph->config->warnings);
     for (guint n = 0; n < graph->nodes->len; n++) {
         const CtGraphNode *node = ct_graph_node(graph, n);
         ct_params_join_warnings(node->node.params, node->config->name, warnings);

@@ -55,6 +55,7 @@ ct_value_free(CtValue *value)
     if (!value)
         return;
     g_free(value->text);
+    g_free(value->origin);
     g_clear_pointer(&value->keys, g_ptr_array_unref);
     g_clear_pointer(&value->items, g_ptr_array_unref);
     g_free(value);
@@ -66,6 +67,8 @@ ct_value_copy(const CtValue *value)
     CtValue *copy = value_new(value->kind, value->place);
     copy->text = g_strdup(value->text);
     copy->quoted = value->quoted;
+    copy->inset = value->inset;
+    copy->origin = g_strdup(value->origin);
     for (guint i = 0; value->keys && i < value->keys->len; i++)
         g_ptr_array_add(copy->keys, ct_value_copy(value->keys->pdata[i]));
     for (guint i = 0; value->items && i < value->items->len; i++)
@@ -77,6 +80,18 @@ CtValue *
 ct_value_new_mapping(const CtPlace *place)
 {
     return value_new(CT_VALUE_MAPPING, *place);
+}
+
+CtValue *
+ct_value_new_list(const CtPlace *place)
+{
+    return value_new(CT_VALUE_LIST, *place);
+}
+
+CtValue *
+ct_value_new_like(const CtValue *value)
+{
+    return value_new(value->kind, value->place);
 }
 
 CtValue *
@@ -132,6 +147,15 @@ ct_value_set(CtValue *mapping, const char *key, CtValue *item)
     mapping->items->pdata[i] = item;
 }
 
+static char *
+shorten(const char *text)
+{
+    if (strlen(text) <= 60)
+        return g_strdup(text);
+    g_autofree char *start = g_utf8_substring(text, 0, MIN(40, g_utf8_strlen(text, -1)));
+    return g_strconcat(start, "…", NULL);
+}
+
 char *
 ct_value_describe(const CtValue *value)
 {
@@ -141,11 +165,10 @@ ct_value_describe(const CtValue *value)
         return g_strdup("a mapping");
     if (ct_value_is_nothing(value))
         return g_strdup("nothing");
-    if (strlen(value->text) <= 60)
-        return g_strdup_printf("'%s'", value->text);
-    g_autofree char *start =
-        g_utf8_substring(value->text, 0, MIN(40, g_utf8_strlen(value->text, -1)));
-    return g_strdup_printf("'%s…'", start);
+    g_autofree char *text = shorten(value->text);
+    g_autofree char *origin = value->origin ? shorten(value->origin) : NULL;
+    return g_strdup_printf("'%s'%s%s%s", text, origin ? " (from '" : "", origin ? origin : "",
+                           origin ? "')" : "");
 }
 
 /* A scalar between quotation marks. */
@@ -231,15 +254,17 @@ offset_place(const Reader *reader, gsize offset)
     return place;
 }
 
-/* The first byte of the character at a mark, which counts characters; 0 at the end. */
-static char
-byte_at(const Reader *reader, yaml_mark_t mark)
+/* Whether the text at a mark, which counts characters, is `what`, which ends at the mark's
+ * character. */
+static gboolean
+ends_at(const Reader *reader, yaml_mark_t mark, const char *what)
 {
+    const gsize n = strlen(what);
     gsize n_before = 0;
     for (gsize i = 0; i < reader->length; i++)
         if ((reader->text[i] & 0xc0) != 0x80 && n_before++ == mark.index)
-            return reader->text[i];
-    return '\0';
+            return i + 1 >= n && memcmp(reader->text + i + 1 - n, what, n) == 0;
+    return FALSE;
 }
 
 static gboolean
@@ -264,12 +289,14 @@ next_event(Reader *reader, yaml_event_t *event, GError **error)
     const gboolean is_tab = parser->error == YAML_SCANNER_ERROR &&
                             parser->buffer.pointer < parser->buffer.last &&
                             *parser->buffer.pointer == '\t';
-    /* `{ layout: ci8[time] }`: the text ends where the bracket begins. */
+    /* `{ layout: ci8[time] }`, `{ length: ${n} }`: the text ends where the bracket begins. */
     const gboolean is_bracket =
-        parser->error == YAML_PARSER_ERROR && byte_at(reader, parser->problem_mark) == '[';
-    const char *hint = is_tab       ? ": YAML indents by spaces, not by tabs"
-                       : is_bracket ? ": a text with brackets stands in quotation marks here"
-                                    : "";
+        parser->error == YAML_PARSER_ERROR &&
+        (ends_at(reader, parser->problem_mark, "[") || ends_at(reader, parser->problem_mark, "${"));
+    const char *hint = is_tab ? ": YAML indents by spaces, not by tabs"
+                       : is_bracket
+                           ? ": a text with brackets or braces stands in quotation marks here"
+                           : "";
     if (!parser->context)
         return ct_place_error(&place, CT_ERROR_CONFIG, error, "not YAML: %s%s", problem, hint);
     g_autofree char *begin = NULL;
@@ -302,6 +329,9 @@ read_scalar(Reader *reader, const yaml_event_t *event, GError **error)
     CtValue *value = value_new(CT_VALUE_SCALAR, place);
     value->text = g_strdup(text);
     value->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    const gsize spelled = event->end_mark.index - event->start_mark.index;
+    const gsize quotes = value->quoted ? 2 : 0;
+    value->inset = spelled == (gsize)g_utf8_strlen(text, -1) + quotes ? (gint8)(quotes / 2) : -1;
     return value;
 }
 

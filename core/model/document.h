@@ -23,9 +23,11 @@ typedef struct CtValue CtValue;
 struct CtValue {
     CtValueKind kind;
     CtPlace place;
-    char *text;       /* of a scalar; valid UTF-8 without NUL */
-    gboolean quoted;  /* a quoted scalar or a block scalar: never read as a number or as nothing */
-    GPtrArray *keys;  /* of a mapping: scalars, all different */
+    char *text;      /* of a scalar; valid UTF-8 without NUL */
+    gboolean quoted; /* a quoted scalar or a block scalar: never read as nothing */
+    gint8 inset;     /* characters from the place to the text; −1: the file spells it otherwise */
+    char *origin;    /* of a scalar: the text with expressions of which it was made; NULL: none */
+    GPtrArray *keys; /* of a mapping: scalars, all different */
     GPtrArray *items; /* of a list or mapping */
 };
 
@@ -38,6 +40,9 @@ CtValue *ct_value_parse_short(const char *text, const char *name, GError **error
 GByteArray *ct_document_read(const char *path, GError **error);
 CtValue *ct_value_load(const char *path, GError **error);
 CtValue *ct_value_new_mapping(const CtPlace *place);
+CtValue *ct_value_new_list(const CtPlace *place);
+/* An empty list or mapping, as `value` is one. */
+CtValue *ct_value_new_like(const CtValue *value);
 /* A scalar that is treated as quoted. */
 CtValue *ct_value_new_text(const CtPlace *place, const char *text);
 CtValue *ct_value_copy(const CtValue *value);

@@ -176,7 +176,9 @@ read_number(const Asker *asker, const CtValue *value, Cell *cell, GError **error
             return TRUE;
         if (param->kind != CT_PARAM_QUANTITY)
             return refuse(asker, value, NULL, 0, error);
-        return blame(asker, &value->place, error, "%s", cause->message);
+        return blame(asker, &value->place, error, "%s%s%s%s", cause->message,
+                     value->origin ? " (from '" : "", value->origin ? value->origin : "",
+                     value->origin ? "')" : "");
     }
     if (!is_in_range(param, quantity.value) ||
         (param->kind == CT_PARAM_INT && quantity.denominator != 1))

@@ -2,21 +2,15 @@
 /* Numbers with units: "200 MHz", "5 us", "1.5 GiB", "200 MHz/1024". */
 #include "quantity.h"
 
+#include "number.h"
+
 #include <cornerturn/stage.h>
 #include <math.h>
 #include <string.h>
 
-typedef __int128 Wide;
-
-/* `value` is always set; the fraction is valid if `denominator` is not 0. */
-typedef struct {
-    gdouble value;
-    Wide numerator, denominator;
-} Number;
-
 typedef struct {
     const char *name;
-    Number factor;
+    CtNumber factor;
 } Factor;
 
 /* The large prefixes come first: "200 mhz" is taken to mean MHz, not mHz. */
@@ -70,61 +64,6 @@ ct_quantity_describe(const char *unit)
     return g_strdup_printf("a number in %s", unit);
 }
 
-/* ---- rational arithmetic ---- */
-
-static Wide
-greatest_divisor(Wide a, Wide b)
-{
-    while (b != 0) {
-        const Wide rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
-static void
-reduce(Number *number)
-{
-    const Wide divisor = greatest_divisor(number->numerator, number->denominator);
-    if (divisor > 1) {
-        number->numerator /= divisor;
-        number->denominator /= divisor;
-    }
-}
-
-static Number
-multiply(Number a, Number b)
-{
-    Number product = {.value = a.value * b.value};
-    if (a.denominator == 0 || b.denominator == 0)
-        return product;
-    Number left = {0, a.numerator, b.denominator}, right = {0, b.numerator, a.denominator};
-    reduce(&left);
-    reduce(&right);
-    if (__builtin_mul_overflow(left.numerator, right.numerator, &product.numerator) ||
-        __builtin_mul_overflow(left.denominator, right.denominator, &product.denominator))
-        product.denominator = 0;
-    return product;
-}
-
-/* `number` is not 0. */
-static Number
-invert(Number number)
-{
-    const Wide sign = number.numerator < 0 ? -1 : 1;
-    return (Number){1 / number.value, sign * number.denominator, sign * number.numerator};
-}
-
-static Wide
-power_of_ten(guint exponent)
-{
-    Wide power = 1;
-    while (exponent-- > 0)
-        power *= 10;
-    return power;
-}
-
 /* ---- text ---- */
 
 static void
@@ -134,76 +73,8 @@ skip_spaces(const char **text)
         (*text)++;
 }
 
-static gboolean
-starts_number(const char *text)
-{
-    if (*text == '+' || *text == '-')
-        text++;
-    if (*text == '.')
-        text++;
-    return g_ascii_isdigit(*text);
-}
-
-/* Parses a decimal number; it is exact if 36 digits hold it. */
-static gboolean
-parse_number(const char **text, Number *number)
-{
-    if (!starts_number(*text))
-        return FALSE;
-    const char *start = *text, *end = start;
-    const gboolean negative = *end == '-';
-    if (*end == '+' || *end == '-')
-        end++;
-
-    Wide mantissa = 0;
-    gint64 exponent = 0;
-    guint n_digits = 0;
-    gboolean after_point = FALSE;
-    for (; g_ascii_isdigit(*end) || (*end == '.' && !after_point); end++) {
-        if (*end == '.') {
-            after_point = TRUE;
-            continue;
-        }
-        if (n_digits > 0 || *end != '0')
-            n_digits++;
-        if (n_digits <= 36)
-            mantissa = mantissa * 10 + (*end - '0');
-        exponent -= after_point;
-    }
-    if ((*end == 'e' || *end == 'E') && starts_number(end + 1) && end[1] != '.' &&
-        !(strchr("+-", end[1]) && end[2] == '.')) {
-        char *after;
-        exponent += CLAMP(g_ascii_strtoll(end + 1, &after, 10), -100000, 100000);
-        end = after;
-    }
-    g_autofree char *copy = g_strndup(start, end - start);
-    const gdouble value = g_ascii_strtod(copy, NULL);
-    if (!isfinite(value))
-        return FALSE;
-
-    *number = (Number){.value = value, .numerator = negative ? -mantissa : mantissa};
-    while (exponent < 0 && number->numerator != 0 && number->numerator % 10 == 0) {
-        number->numerator /= 10;
-        exponent++;
-    }
-    if (number->numerator == 0 && n_digits == 0)
-        number->denominator = 1;
-    else if (n_digits > 36 || exponent < -36 || exponent > 36 - (gint64)n_digits)
-        number->denominator = 0;
-    else if (exponent < 0)
-        number->denominator = power_of_ten(-exponent);
-    else {
-        number->numerator *= power_of_ten(exponent);
-        number->denominator = 1;
-    }
-    if (number->denominator > 1)
-        reduce(number);
-    *text = end;
-    return TRUE;
-}
-
-static gboolean
-find_factor(const char *given, const char *unit, Number *factor)
+gboolean
+ct_unit_find(const char *given, const char *unit, CtNumber *factor)
 {
     for (guint i = 0; i < G_N_ELEMENTS(prefixes); i++) {
         const gsize length = strlen(prefixes[i].name);
@@ -239,7 +110,7 @@ suggest_unit(const char *given, const char *unit)
 /* Reads a "/ number" at the start of `text`, if there is one. FALSE if no number other than 0
  * follows the "/". */
 static gboolean
-parse_divisor(const char **text, Number *number)
+parse_divisor(const char **text, CtNumber *number)
 {
     const char *rest = *text;
     skip_spaces(&rest);
@@ -247,10 +118,10 @@ parse_divisor(const char **text, Number *number)
         return TRUE;
     rest++;
     skip_spaces(&rest);
-    Number divisor;
-    if (!parse_number(&rest, &divisor) || divisor.value == 0)
+    CtNumber divisor;
+    if (!ct_number_parse(&rest, &divisor) || divisor.value == 0)
         return FALSE;
-    *number = multiply(*number, invert(divisor));
+    *number = ct_number_multiply(*number, ct_number_invert(divisor));
     *text = rest;
     return TRUE;
 }
@@ -269,24 +140,24 @@ ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit, GErr
 {
     const char *rest = text;
     skip_spaces(&rest);
-    Number number;
-    if (!parse_number(&rest, &number) || !parse_divisor(&rest, &number))
+    CtNumber number;
+    if (!ct_number_parse(&rest, &number) || !parse_divisor(&rest, &number))
         return refuse(text, unit, "", error);
     skip_spaces(&rest);
 
     const gsize length = strcspn(rest, "/ \t\r\n");
     if (length > 0) {
         g_autofree char *given = g_strndup(rest, length);
-        Number factor;
+        CtNumber factor;
         if (!unit)
             return refuse(text, unit, "", error);
-        if (!find_factor(given, unit, &factor)) {
+        if (!ct_unit_find(given, unit, &factor)) {
             g_autofree char *name = suggest_unit(given, unit);
             g_autofree char *remark =
                 name ? g_strdup_printf("; did you mean '%s'?", name) : g_strdup("");
             return refuse(text, unit, remark, error);
         }
-        number = multiply(number, factor);
+        number = ct_number_multiply(number, factor);
         rest += length;
         if (!parse_divisor(&rest, &number))
             return refuse(text, unit, "", error);

@@ -2,6 +2,8 @@
 /* Numbers with units: the core's part, beside <cornerturn/text.h>. */
 #pragma once
 
+#include "number.h"
+
 #include <cornerturn/text.h>
 
 /* "a frequency such as '200 MHz'"; "a number" for NULL. Allocated. */
@@ -10,3 +12,6 @@ char *ct_quantity_describe(const char *unit);
 char *ct_quantity_format(gdouble value, const char *unit);
 /* "1.5 MiB", in every locale. Allocated. */
 char *ct_format_bytes(gsize bytes);
+/* The factor from the unit `given`, such as "MHz" or "min", to the SI unit `unit`. FALSE: it is
+ * none of that unit. */
+gboolean ct_unit_find(const char *given, const char *unit, CtNumber *factor);

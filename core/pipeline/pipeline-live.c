@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Changes of parameters during a run, and the parameters that can change. */
+#include "graph/expand.h"
 #include "model/node-params.h"
 #include "pipeline-private.h"
 
@@ -16,7 +17,7 @@ change(CtPipeline *pipeline, const char *function, const char *assignment, const
 {
     g_autofree char *node = NULL;
     g_autofree char *key = NULL;
-    g_autoptr(CtValue) value = ct_config_parse_assignment(assignment, function, &node, &key, error);
+    g_autoptr(CtValue) value = ct_assignment_parse(assignment, function, &node, &key, error);
     if (!value || !ct_pipeline_find_entry(pipeline, node, error) ||
         !ct_pipeline_prepare(pipeline, error))
         return FALSE;

@@ -227,3 +227,9 @@ ct_pipeline_writes_stdout(const CtPipeline *pipeline)
 {
     return pipeline->graph && ct_graph_writes_stdout(pipeline->graph);
 }
+
+const char *
+ct_pipeline_description(const CtPipeline *pipeline)
+{
+    return pipeline->config->description;
+}

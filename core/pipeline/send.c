@@ -73,8 +73,12 @@ make_text(const CtSend *how, const CtStage *stage, const CtSource *source)
     ct_json_begin_object(json, NODE);
     ct_json_add_text(json, "stage", stage->name);
     ct_json_begin_array(json, source->files);
-    for (guint i = 0; how->files[i]; i++)
-        ct_json_add_text(json, NULL, how->files[i]);
+    for (guint i = 0; how->files[i]; i++) {
+        /* The name of a file has no expressions. */
+        g_autoptr(GString) name = g_string_new(how->files[i]);
+        g_string_replace(name, "${", "$${", 0);
+        ct_json_add_text(json, NULL, name->str);
+    }
     ct_json_end_array(json);
     ct_json_end_object(json);
     ct_json_end_object(json);

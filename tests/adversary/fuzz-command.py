@@ -188,7 +188,7 @@ class Maker:
         if takes == "PARAM=VALUE":
             name, kind = self.some(self.stages[self.stage].parameters or [("gain", "")])
             return f"{name}={self.value(kind)}"
-        if takes in ("NODE.PARAMETER=VALUE", "[NODE.]PARAMETER=VALUE"):
+        if takes == "[NODE.]PARAMETER=VALUE":
             return self.setting()
         if takes.startswith("NODE=NAME"):
             return self.variant()
@@ -206,7 +206,7 @@ class Maker:
         path = self.some(self.graphs)
         self.nodes = self.graphs[path]
         line = [command]
-        takes_graph = ("--set", "NODE.PARAMETER=VALUE") in self.commands[command]
+        takes_graph = ("--set", "[NODE.]PARAMETER=VALUE") in self.commands[command] and command != "send"
         self.stage = self.some(self.stages)
         if takes_graph and not self.often(0.02):
             for setting in SMALL.get(path.stem, []):
@@ -342,7 +342,7 @@ class FuzzCommand(unittest.TestCase):
         """The arguments of all options have values here, so that most are nearly valid."""
         takes = {takes for options in self.maker.commands.values() for _, takes in options}
         self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORM", "FORMAT", "NAME", "NODE", "FILE",
-                                     "NODE.PARAMETER=VALUE", "[NODE=]NAME",
+                                     "[NODE=]NAME",
                                      "NODE=NAME[:TUNABLE=VALUE,…]", "TYPE", "SECONDS", "NUMBER",
                                      "CASE", "AXIS=LENGTH", "PARAM=VALUE", "P", "FACTOR", "STAGE", "LIST",
                                      "udp://ADDRESS:PORT", "[NODE.]PARAMETER=VALUE"})

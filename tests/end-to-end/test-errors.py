@@ -57,7 +57,7 @@ TEXTS = {
     "a layout without quotation marks": (
         "# é\nstages:\n  a: { stage: file.source, path: x.raw, layout: ci8[time pol] }\n",
         "3:52: not YAML: while parsing a flow mapping, did not find expected ',' or '}': a text with "
-        "brackets stands in quotation marks here"),
+        "brackets or braces stands in quotation marks here"),
     "a second document": (SKY + "---\na: b\n", "3:1: a second document begins here"),
     "a NUL byte": ("stages: \0\n", "1:9: not text: control characters are not allowed (0x00)"),
     "bad UTF-8": ("stages: \udcff\n", "1:9: not text: invalid leading UTF-8 octet (0xff)"),

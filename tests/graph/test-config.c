@@ -121,7 +121,8 @@ static const struct {
      "g:1:9: 'stages' wants a mapping from names to stages, but is given a list of 1"},
     {"stage: {}", "g:1:1: there is no key 'stage'; did you mean 'stages'?"},
     {"pipeline: {}", "g:1:1: there is no key 'pipeline'; a graph has backend, block, "
-                     "cpus, numa, observation, stages, start, stations, stop"},
+                     "cpus, description, numa, observation, parameters, stages, start, "
+                     "stations, stop"},
     {"backend: gpu", "g:1:10: 'backend' wants auto, reference, cpu, cuda or cuda:N, but is given "
                      "'gpu'"},
     {"backend: cuda:x", "g:1:10: 'backend' wants auto, reference, cpu, cuda or cuda:N, but is "
@@ -209,7 +210,9 @@ test_wrong_override(void)
     static const struct {
         const char *override, *message;
     } cases[] = {
-        {"n_taps=4", "--set n_taps=4: wants node.parameter=value"},
+        {"n_taps=4", "--set n_taps=4: the graph has no parameter 'n_taps'; node.parameter=value "
+                     "sets that of a node"},
+        {"n_taps", "--set n_taps: wants node.parameter=value"},
         {"filter.n_taps", "--set filter.n_taps: wants node.parameter=value"},
         {".a=1", "--set .a=1: wants node.parameter=value"},
         {"filtre.n_taps=4",

@@ -65,6 +65,7 @@ static const struct {
     {"60 arcmin", "rad", G_PI / 180}, {"1e-30", NULL, 1e-30},
     {"1e-30 s", "s", 1e-30},          {"9223372036854775808", NULL, 9223372036854775808.0},
     {"1e300", NULL, 1e300},           {"1e-400", NULL, 0},
+    {"5/1e-40", NULL, 5e40},
 };
 
 static void

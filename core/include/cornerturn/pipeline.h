@@ -42,7 +42,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtPipeline, ct_pipeline_free)
 
 /* ---- before the check ---- */
 
-/* Sets "node.parameter=value", with the value in YAML. */
+/* Sets "node.parameter=value", or "name=value" for a parameter of the graph, with the value in
+ * YAML. */
 CT_EXPORT gboolean ct_pipeline_set(CtPipeline *pipeline, const char *assignment, GError **error);
 /* Ends the sources after this time of stream, finite; 0: at their own end. */
 CT_EXPORT gboolean ct_pipeline_set_duration(CtPipeline *pipeline, gdouble seconds, GError **error);
@@ -125,6 +126,8 @@ CT_EXPORT gboolean ct_pipeline_writes_stdout(const CtPipeline *pipeline);
  * necessary. */
 CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *node,
                                              const char *output, GError **error);
+/* What the graph says of itself, `description`, owned by the pipeline; NULL: nothing. */
+CT_EXPORT const char *ct_pipeline_description(const CtPipeline *pipeline);
 /* The nodes with their stages, and the type and axes of each output, for people; allocated. Checks
  * first if necessary. */
 CT_EXPORT char *ct_pipeline_streams_text(CtPipeline *pipeline, GError **error);
