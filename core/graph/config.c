@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const char *const top_keys[] = {
-    "backend",    "block",  "cpus",  "description", "numa", "observation",
-    "parameters", "stages", "start", "stations",    "stop",
+    "backend",     "block",      "cpus",   "description", "include",  "numa",
+    "observation", "parameters", "stages", "start",       "stations", "stop",
 };
 
 static void
@@ -98,7 +98,7 @@ ct_config_add(CtConfig *config, const char *name, const char *stage, const CtPla
     made->backend = (CtConfigBackend){CT_N_BACKENDS, -1};
     made->links = g_array_new(FALSE, FALSE, sizeof(CtConfigLink));
     g_array_set_clear_func(made->links, link_clear);
-    made->params = ct_value_new_mapping(place);
+    made->params = ct_value_new(CT_VALUE_MAPPING, *place);
     return made;
 }
 

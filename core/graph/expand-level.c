@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum {
-    MOST_BUSY = 64,         /* parameters that are made of one another */
-    MOST = 4096,            /* nodes, and as many parameters */
-    MOST_BYTES = 128 << 20, /* of all values that are made */
-    BYTES_OF_VALUE = 64     /* besides its text */
+    MOST_BUSY = 64,        /* parameters that are made of one another */
+    MOST = 4096,           /* nodes, and as many parameters */
+    MOST_BYTES = 64 << 20, /* of all values that are made */
+    BYTES_OF_VALUE = 64    /* besides its text */
 };
 
 CtLevel *
@@ -90,6 +90,18 @@ ct_level_define(CtExpander *expander, CtLevel *level, const CtValue *key, const 
     g_hash_table_insert(level->definitions, definition->name, definition);
     take_setting(expander, level, definition);
     return definition;
+}
+
+void
+ct_level_export(CtExpander *expander, CtLevel *level, CtDefinition *definition)
+{
+    CtLevel *parent = level->parent;
+    if (!parent || level->prefix || level->sees_parent ||
+        !check_new(expander, parent, definition->name, &definition->place))
+        return;
+    g_hash_table_insert(parent->definitions, definition->name, definition);
+    take_setting(expander, parent, definition);
+    ct_level_export(expander, parent, definition);
 }
 
 CtDefinition *
@@ -234,7 +246,7 @@ expand(CtExpander *expander, CtLevel *level, const CtValue *value, const char *w
         return NULL;
     if (value->kind == CT_VALUE_SCALAR)
         return expand_scalar(expander, level, value, who);
-    CtValue *made = ct_value_new_like(value);
+    CtValue *made = ct_value_new(value->kind, value->place);
     gboolean good = count(expander, made, &value->place);
     for (guint i = 0; i < value->items->len && !expander->is_overflowing; i++) {
         CtValue *item = expand(expander, level, value->items->pdata[i], who);

@@ -61,6 +61,10 @@ gboolean ct_expand_blame(CtExpander *expander, const CtPlace *place, const char 
 
 /* ---- expand-level.c ---- */
 
+/* Reports that a mapping has a key that none of the `n` names is; `of` describes it. TRUE if it has
+ * none. */
+gboolean ct_expand_check_keys(CtExpander *expander, const CtValue *mapping, const char *of,
+                              const char *const *names, guint n);
 /* Whether another node, copy or parameter may be added; reports if not. */
 gboolean ct_expand_has_room(CtExpander *expander, const CtPlace *place);
 
@@ -71,6 +75,8 @@ void ct_level_free(CtLevel *level);
  * or cannot be a name. */
 CtDefinition *ct_level_define(CtExpander *expander, CtLevel *level, const CtValue *key,
                               const CtValue *source, CtLevel *source_level);
+/* Lets the parent see a definition of a level. */
+void ct_level_export(CtExpander *expander, CtLevel *level, CtDefinition *definition);
 /* The definition that expressions of a level mean by a name; NULL: there is none. */
 CtDefinition *ct_level_find(const CtLevel *level, const char *name);
 /* Adds a node whose name a level writes as `key`. */
@@ -84,6 +90,23 @@ CtValue *ct_level_expand(CtExpander *expander, CtLevel *level, const CtValue *va
 
 /* ---- expand.c ---- */
 
-/* Takes the keys of a file. */
-void ct_expand_file(CtExpander *expander, CtLevel *level, const CtValue *top);
+/* Takes the keys of a file. `settings`: what the including file sets its parameters to, in the
+ * level around it; NULL: nothing. */
+void ct_expand_file(CtExpander *expander, CtLevel *level, const CtValue *top,
+                    const CtValue *settings);
+/* Takes nodes, and replicated nodes. */
 void ct_expand_stages(CtExpander *expander, CtLevel *level, const CtValue *stages);
+
+/* ---- expand-include.c ---- */
+
+/* The same text for all spellings of the path of a file. Allocated. */
+char *ct_expand_real_name(const char *path);
+
+/* `include: other.yaml`, `include: { file: other.yaml, parameters: { … }, prefix: NAME }`, or a
+ * list of these. */
+void ct_expand_includes(CtExpander *expander, CtLevel *level, const CtValue *value);
+
+/* ---- expand-replicate.c ---- */
+
+/* `replicate: { over: 4, as: port, stages: { … } }`, or a list of these. */
+void ct_expand_replicates(CtExpander *expander, CtLevel *level, const CtValue *value);

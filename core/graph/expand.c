@@ -21,6 +21,24 @@ ct_expand_blame(CtExpander *expander, const CtPlace *place, const char *format, 
     return FALSE;
 }
 
+gboolean
+ct_expand_check_keys(CtExpander *expander, const CtValue *mapping, const char *of,
+                     const char *const *names, guint n)
+{
+    gboolean good = TRUE;
+    for (guint i = 0; i < mapping->keys->len; i++) {
+        const CtValue *key = mapping->keys->pdata[i];
+        guint k = 0;
+        while (k < n && !g_str_equal(names[k], key->text))
+            k++;
+        if (k < n)
+            continue;
+        g_autofree char *remark = ct_suggest_remark(key->text, names, n, "it has");
+        good = ct_expand_blame(expander, &key->place, "%s '%s'%s", of, key->text, remark);
+    }
+    return good;
+}
+
 void
 ct_expansion_free(CtExpansion *expansion)
 {
@@ -152,7 +170,7 @@ static void
 override_node(CtExpandNode *node, const char *key, const CtValue *value)
 {
     if (!node->overrides)
-        node->overrides = ct_value_new_mapping(&node->key->place);
+        node->overrides = ct_value_new(CT_VALUE_MAPPING, node->key->place);
     ct_value_set(node->overrides, key, ct_value_copy(value));
 }
 
@@ -238,7 +256,7 @@ is_pattern(const CtValue *link)
 static CtValue *
 resolve_links(CtExpander *expander, CtExpandNode *node, const CtValue *from)
 {
-    CtValue *resolved = ct_value_new_like(from);
+    CtValue *resolved = ct_value_new(from->kind, from->place);
     if (from->kind == CT_VALUE_MAPPING) {
         for (guint i = 0; i < from->keys->len; i++) {
             const CtValue *item = from->items->pdata[i];
@@ -258,7 +276,7 @@ resolve_links(CtExpander *expander, CtExpandNode *node, const CtValue *from)
     }
     if (from->kind == CT_VALUE_SCALAR) {
         ct_value_free(resolved);
-        resolved = ct_value_new_list(&from->place);
+        resolved = ct_value_new(CT_VALUE_LIST, from->place);
         add_links(expander, node, from, resolved->items);
     }
     for (guint i = 0; from->items && i < from->items->len; i++)
@@ -283,7 +301,7 @@ expand_node(CtExpander *expander, CtExpandNode *node)
     const char *name = node->key->text;
     if (source->kind != CT_VALUE_MAPPING)
         return ct_level_expand(expander, node->level, source, name);
-    CtValue *made = ct_value_new_like(source);
+    CtValue *made = ct_value_new(source->kind, source->place);
     for (guint i = 0; i < source->keys->len; i++) {
         const CtValue *key = source->keys->pdata[i];
         if (node->overrides && ct_value_get(node->overrides, key->text)) {
@@ -325,14 +343,35 @@ ct_expand_stages(CtExpander *expander, CtLevel *level, const CtValue *stages)
 {
     for (guint i = 0; i < stages->keys->len; i++) {
         const CtValue *key = stages->keys->pdata[i], *item = stages->items->pdata[i];
-        ct_level_add_node(expander, level, key, item);
+        if (g_str_equal(key->text, "replicate"))
+            ct_expand_replicates(expander, level, item);
+        else
+            ct_level_add_node(expander, level, key, item);
     }
 }
 
 /* ---- files ---- */
 
+/* What the including file sets goes before the file's own value. */
 static void
-define_parameters(CtExpander *expander, CtLevel *level, const CtValue *parameters)
+define_parameter(CtExpander *expander, CtLevel *level, const CtValue *key, const CtValue *own,
+                 const CtValue *settings)
+{
+    const CtValue *setting = settings ? ct_value_get(settings, key->text) : NULL;
+    CtDefinition *definition = ct_level_define(expander, level, key, setting ? setting : own,
+                                               setting ? level->parent : level);
+    if (!definition)
+        return;
+    definition->is_watched |= level == expander->root || setting;
+    if (setting)
+        definition->place = setting->place;
+    else
+        ct_level_export(expander, level, definition);
+}
+
+static void
+define_parameters(CtExpander *expander, CtLevel *level, const CtValue *parameters,
+                  const CtValue *settings)
 {
     if (parameters->kind != CT_VALUE_MAPPING) {
         g_autofree char *given = ct_value_describe(parameters);
@@ -341,40 +380,73 @@ define_parameters(CtExpander *expander, CtLevel *level, const CtValue *parameter
                         given);
         return;
     }
-    for (guint i = 0; i < parameters->keys->len; i++) {
-        CtDefinition *definition = ct_level_define(expander, level, parameters->keys->pdata[i],
-                                                   parameters->items->pdata[i], level);
-        if (definition && level == expander->root)
-            definition->is_watched = TRUE;
+    for (guint i = 0; i < parameters->keys->len; i++)
+        define_parameter(expander, level, parameters->keys->pdata[i], parameters->items->pdata[i],
+                         settings);
+}
+
+/* Reports a key that two files have. */
+static gboolean
+check_once(CtExpander *expander, const CtValue *key)
+{
+    const CtValue *top = expander->result->top;
+    for (guint i = 0; i < top->keys->len; i++) {
+        const CtValue *other = top->keys->pdata[i];
+        if (!g_str_equal(other->text, key->text))
+            continue;
+        g_autofree char *where = ct_place_to_string(&other->place);
+        return ct_expand_blame(expander, &key->place, "key '%s' stands twice, first at %s",
+                               key->text, where);
     }
+    return TRUE;
 }
 
 static void
 take_key(CtExpander *expander, CtLevel *level, const CtValue *key, const CtValue *item)
 {
     CtValue *top = expander->result->top;
+    if (g_str_equal(key->text, "parameters") || g_str_equal(key->text, "include"))
+        return;
+    /* An included file describes itself. */
+    if (g_str_equal(key->text, "description") && level != expander->root)
+        return;
     if (g_str_equal(key->text, "stages") && item->kind == CT_VALUE_MAPPING) {
         if (!ct_value_get(top, "stages"))
-            add_item(top, key, ct_value_new_like(item));
+            add_item(top, key, ct_value_new(item->kind, item->place));
         ct_expand_stages(expander, level, item);
         return;
     }
-    CtValue *expanded = ct_level_expand(expander, level, item, NULL);
+    CtValue *expanded =
+        check_once(expander, key) ? ct_level_expand(expander, level, item, NULL) : NULL;
     if (expanded)
         add_item(top, key, expanded);
 }
 
+/* Reports what the including file sets, but the file does not have. */
+static void
+check_settings_of_file(CtExpander *expander, const CtValue *parameters, const CtValue *settings)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (guint i = 0; parameters && parameters->keys && i < parameters->keys->len; i++)
+        g_ptr_array_add(names, ((const CtValue *)parameters->keys->pdata[i])->text);
+    ct_expand_check_keys(expander, settings, "the included file has no parameter",
+                         (const char *const *)names->pdata, names->len);
+}
+
 void
-ct_expand_file(CtExpander *expander, CtLevel *level, const CtValue *top)
+ct_expand_file(CtExpander *expander, CtLevel *level, const CtValue *top, const CtValue *settings)
 {
     const CtValue *parameters = ct_value_get(top, "parameters");
+    if (settings)
+        check_settings_of_file(expander, parameters, settings);
     if (parameters)
-        define_parameters(expander, level, parameters);
-    for (guint i = 0; i < top->keys->len; i++) {
-        const CtValue *key = top->keys->pdata[i];
-        if (!g_str_equal(key->text, "parameters"))
-            take_key(expander, level, key, top->items->pdata[i]);
-    }
+        define_parameters(expander, level, parameters, settings);
+    /* Other keys may name the parameters of included files. */
+    const CtValue *include = ct_value_get(top, "include");
+    if (include)
+        ct_expand_includes(expander, level, include);
+    for (guint i = 0; i < top->keys->len; i++)
+        take_key(expander, level, top->keys->pdata[i], top->items->pdata[i]);
 }
 
 /* ---- the whole graph ---- */
@@ -398,7 +470,7 @@ static CtExpansion *
 expansion_new(const CtPlace *place)
 {
     CtExpansion *made = g_new0(CtExpansion, 1);
-    made->top = ct_value_new_mapping(place);
+    made->top = ct_value_new(CT_VALUE_MAPPING, *place);
     made->files = g_ptr_array_new_with_free_func(g_free);
     made->texts = g_string_new(NULL);
     made->warnings = ct_warnings_new();
@@ -421,7 +493,9 @@ ct_expand(const CtValue *top, const char *path, const char *const *overrides, Ct
     };
     read_settings(&expander, overrides);
     expander.root = ct_level_new(&expander, NULL, path);
-    ct_expand_file(&expander, expander.root, top);
+    if (path)
+        g_ptr_array_add(expander.open, ct_expand_real_name(path));
+    ct_expand_file(&expander, expander.root, top, NULL);
     for (guint i = 0; overrides && overrides[i]; i++)
         if (!is_of_graph(overrides[i]))
             apply_override(&expander, overrides[i]);

@@ -88,7 +88,7 @@ add_end(CtDryRun *dry_run, const CtGraphNode *original, const CtStage *stage,
 {
     const gboolean gives = stage == &ct_trial_source;
     const CtPlace *place = &original->config->place;
-    g_autoptr(CtValue) none = ct_value_new_mapping(place);
+    g_autoptr(CtValue) none = ct_value_new(CT_VALUE_MAPPING, *place);
     CtConfigStage *config = g_new0(CtConfigStage, 1);
     *config = (CtConfigStage){
         .name = name,

@@ -493,7 +493,7 @@ read_how(Test *test, const char *name, GError **error)
 {
     const CtStageTest *how = test->how;
     const CtPlace place = {g_intern_string("test-stage"), 0, 0};
-    g_autoptr(CtValue) values = ct_value_new_mapping(&place);
+    g_autoptr(CtValue) values = ct_value_new(CT_VALUE_MAPPING, place);
     test->fixed.lengths = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     test->fixed.seed = how->seed ? how->seed : 1;
     if (!(test->fixed.stage = ct_registry_stage(test->registry, name, error)))

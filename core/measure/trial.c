@@ -97,7 +97,7 @@ add_end(CtTrial *trial, const CtStage *stage, const CtStream *stream, const CtLa
         char *name)
 {
     const gboolean gives = stage == &ct_trial_source;
-    g_autoptr(CtValue) none = ct_value_new_mapping(&trial->config.place);
+    g_autoptr(CtValue) none = ct_value_new(CT_VALUE_MAPPING, trial->config.place);
     CtStream *own = g_new0(CtStream, 2);
     ct_stream_copy(own, stream);
     own->type = ct_layout_stream_type(layout);

@@ -39,10 +39,8 @@ CtValue *ct_value_parse_short(const char *text, const char *name, GError **error
 /* The bytes of a file, as ct_value_load reads it. */
 GByteArray *ct_document_read(const char *path, GError **error);
 CtValue *ct_value_load(const char *path, GError **error);
-CtValue *ct_value_new_mapping(const CtPlace *place);
-CtValue *ct_value_new_list(const CtPlace *place);
-/* An empty list or mapping, as `value` is one. */
-CtValue *ct_value_new_like(const CtValue *value);
+/* An empty value; a scalar has no text yet. */
+CtValue *ct_value_new(CtValueKind kind, CtPlace place);
 /* A scalar that is treated as quoted. */
 CtValue *ct_value_new_text(const CtPlace *place, const char *text);
 CtValue *ct_value_copy(const CtValue *value);

@@ -14,7 +14,7 @@ CtValue *
 ct_conversion_params(const CtStage *stage, const CtLayout *to)
 {
     const CtPlace place = {g_intern_static_string("inserted by the planner"), 0, 0};
-    CtValue *values = ct_value_new_mapping(&place);
+    CtValue *values = ct_value_new(CT_VALUE_MAPPING, place);
     CtLayout layout = *to;
     g_autofree char *text = NULL;
     const char *name = NULL;

@@ -63,8 +63,8 @@ TEXTS = {
     "bad UTF-8": ("stages: \udcff\n", "1:9: not text: invalid leading UTF-8 octet (0xff)"),
     "a NUL escape": ('stages: "\\0"\n', "1:9: a text cannot hold a NUL character"),
     "an alias": (
-        "stages: { a: &x { stage: y }, b: *x }\n",
-        "1:14: anchors and aliases (&x) are not taken: write the value where it is used"),
+        "stages: { a: &x { stage: y }, b: *y }\n",
+        "1:34: alias '*y' wants a value that is marked by '&y' and ends before it"),
     "a tag": ("stages: !!map {}\n", "1:9: tags (tag:yaml.org,2002:map) are not taken"),
     "deep nesting": ("[" * 5000, "1:34: nested more than 32 deep"),
     "a key that is no name": ("? [a]\n: b\n", "1:3: a key wants to be a name, but is given a list of 1"),

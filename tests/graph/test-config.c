@@ -107,10 +107,15 @@ static const struct {
     {"stages: { a: { stage: x } }\n---\n", "g:2:1: a second document begins here"},
     {"stages: { a: { stage: x }, a: { stage: y } }",
      "g:1:28: key 'a' stands twice, first in line 1"},
-    {"stages: { a: &b { stage: x } }",
-     "g:1:14: anchors and aliases (&b) are not taken: write the value where it is used"},
     {"stages: { a: *b }",
-     "g:1:14: anchors and aliases (*b) are not taken: write the value where it is used"},
+     "g:1:14: alias '*b' wants a value that is marked by '&b' and ends before it"},
+    {"stages: &b { a: *b }",
+     "g:1:17: alias '*b' wants a value that is marked by '&b' and ends before it"},
+    {"stages: { a: { <<: 5 } }",
+     "g:1:20: '<<' wants a mapping, or a list of mappings, but is given '5'"},
+    {"stages: { a: { <<: [[5]] } }",
+     "g:1:21: '<<' wants mappings, but is given a list within a list"},
+    {"stages: { a: { <<: {}, <<: {} } }", "g:1:24: key '<<' stands twice, first in line 1"},
     {"stages: { a: !!str x }", "g:1:14: tags (tag:yaml.org,2002:str) are not taken"},
     {"stages: { a: \"\\0\" }", "g:1:14: a text cannot hold a NUL character"},
     {"stages: { ö: \xff }", "g:1:14: not text: invalid leading UTF-8 octet (0xff)"},
@@ -121,7 +126,7 @@ static const struct {
      "g:1:9: 'stages' wants a mapping from names to stages, but is given a list of 1"},
     {"stage: {}", "g:1:1: there is no key 'stage'; did you mean 'stages'?"},
     {"pipeline: {}", "g:1:1: there is no key 'pipeline'; a graph has backend, block, "
-                     "cpus, description, numa, observation, parameters, stages, start, "
+                     "cpus, description, include, numa, observation, parameters, stages, start, "
                      "stations, stop"},
     {"backend: gpu", "g:1:10: 'backend' wants auto, reference, cpu, cuda or cuda:N, but is given "
                      "'gpu'"},
@@ -231,6 +236,78 @@ test_wrong_override(void)
     }
 }
 
+/* ---- aliases and merge keys ---- */
+
+static const char *
+param(const CtConfig *config, const char *node, const char *key)
+{
+    const CtValue *value = ct_value_get(ct_config_find(config, node)->params, key);
+    return value ? value->text : NULL;
+}
+
+static void
+test_aliases(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CtConfig) config = ct_config_parse("stages:\n"
+                                                 "  a: &a { stage: &s fir, n: 1, m: 2 }\n"
+                                                 "  b: *a\n"
+                                                 "  c: { m: 3, <<: *a, k: *s }\n"
+                                                 "  d: { <<: [{ n: 4 }, *a], stage: fft }\n"
+                                                 "  e: { stage: *s, '<<': 5 }\n"
+                                                 "  f: &a { stage: g }\n"
+                                                 "  g: *a\n",
+                                                 -1, "g", NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpstr(ct_config_find(config, "b")->stage, ==, "fir");
+    g_assert_cmpuint(ct_config_find(config, "b")->stage_place.line, ==, 2);
+    g_assert_cmpstr(param(config, "c", "n"), ==, "1");
+    g_assert_cmpstr(param(config, "c", "m"), ==, "3");
+    g_assert_cmpstr(param(config, "c", "k"), ==, "fir");
+    g_assert_cmpstr(param(config, "d", "n"), ==, "4");
+    g_assert_cmpstr(param(config, "d", "m"), ==, "2");
+    g_assert_cmpstr(ct_config_find(config, "d")->stage, ==, "fft");
+    g_assert_cmpstr(param(config, "e", "<<"), ==, "5");
+    g_assert_cmpstr(ct_config_find(config, "g")->stage, ==, "g");
+}
+
+/* Twenty lines, each of ten of the one before it; `item` has its name. */
+static char *
+make_bomb(const char *item)
+{
+    GString *text = g_string_new("a0: &a0 { x: y }\n");
+    for (guint i = 1; i <= 20; i++) {
+        g_string_append_printf(text, "a%u: &a%u %s", i, i, "{ ");
+        for (guint k = 0; k < 10; k++) {
+            g_autofree char *name = g_strdup_printf("a%u", i - 1);
+            g_auto(GStrv) parts = g_strsplit(item, "#", 2);
+            g_string_append_printf(text, "k%u: %s%s%s, ", k, parts[0], name, parts[1]);
+        }
+        g_string_append(text, "}\n");
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void
+test_alias_bombs(void)
+{
+    static const char *const items[] = {"*# ", "[*# ]", "{ <<: *# }"};
+    for (guint i = 0; i < G_N_ELEMENTS(items); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autofree char *bomb = make_bomb(items[i]);
+        g_assert_null(ct_config_parse(bomb, -1, "g", NULL, &error));
+        g_assert_true(g_str_has_suffix(
+            error->message,
+            ": anchors, aliases and merge keys stand for more than 100000 values"));
+    }
+    g_autoptr(GString) deep = g_string_new("a0: &a0 [x]\n");
+    for (guint i = 1; i <= 40; i++)
+        g_string_append_printf(deep, "a%u: &a%u [*a%u]\n", i, i, i - 1);
+    g_autoptr(GError) error = NULL;
+    g_assert_null(ct_config_parse(deep->str, -1, "g", NULL, &error));
+    g_assert_cmpstr(error->message, ==, "g:32:12: nested more than 32 deep");
+}
+
 static void
 test_nul(void)
 {
@@ -269,6 +346,8 @@ main(int argc, char **argv)
     g_test_add_func("/config/wrong", test_wrong);
     g_test_add_func("/config/value-text", test_value_text);
     g_test_add_func("/config/wrong-override", test_wrong_override);
+    g_test_add_func("/config/aliases", test_aliases);
+    g_test_add_func("/config/alias-bombs", test_alias_bombs);
     g_test_add_func("/config/nul", test_nul);
     g_test_add_func("/config/deep", test_deep);
     g_test_add_func("/config/missing-file", test_missing_file);

@@ -230,7 +230,7 @@ test_limits(void)
         g_assert_true(g_str_has_suffix(error->message, cases[i].message));
         g_free(cases[i].text);
     }
-    g_autoptr(CtValue) scope = ct_value_new_mapping(&(CtPlace){"g", 0, 0});
+    g_autoptr(CtValue) scope = ct_value_new(CT_VALUE_MAPPING, (CtPlace){"g", 0, 0});
     ct_value_set(scope, "t", ct_value_new_text(&(CtPlace){"g", 0, 0}, text));
     g_autoptr(GString) many = g_string_new(NULL);
     for (guint i = 0; i < 1000; i++)

@@ -131,8 +131,8 @@ class Install(unittest.TestCase):
                 self.output("g++", "-E", "-x", "c++", "-nostdinc", "-I", own, "-I", include, path)
 
     def test_manual(self):
-        pages = {path.name for path in (SOURCE / "docs" / "man").glob("*.1")}
-        installed = {path.name.removesuffix(".gz") for path in self.root.rglob("man1/*")}
+        pages = {path.name for path in (SOURCE / "docs" / "man").glob("*.[15]")}
+        installed = {path.name.removesuffix(".gz") for path in self.root.rglob("man[15]/*")}
         self.assertEqual(installed, pages)
 
     def test_completion(self):
