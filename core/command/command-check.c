@@ -2,30 +2,48 @@
 /* `cornerturn check`: everything that is known of a graph without running it. */
 #include "command-graph.h"
 
+#include <cornerturn/error.h>
+
+/* Prints description and streams. */
 static gboolean
-run(int argc, char **argv, GError **error)
+print_streams(CtPipeline *pipeline, GError **error)
 {
-    gboolean quiet = FALSE;
-    const GOptionEntry entries[] = {
-        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet,
-         "Print nothing if there is no error or warning", NULL},
-        G_OPTION_ENTRY_NULL,
-    };
-    CtGraphOptions options = {0};
-    g_autoptr(CtPipeline) pipeline =
-        ct_graph_options_load(&options, &ct_command_check, entries, argc, argv, error);
-    if (!pipeline || !ct_pipeline_plan(pipeline, error))
-        return FALSE;
+    const char *description = ct_pipeline_description(pipeline);
     g_autofree char *streams = ct_pipeline_streams_text(pipeline, error);
     if (!streams)
         return FALSE;
-    const char *description = ct_pipeline_description(pipeline);
-    if (!quiet && description)
+    if (description)
         g_print("%s%s\n", description, g_str_has_suffix(description, "\n") ? "" : "\n");
-    if (!quiet)
-        g_print("%s", streams);
-    ct_graph_print_warnings(&options, pipeline);
+    g_print("%s", streams);
     return TRUE;
+}
+
+static gboolean
+run(int argc, char **argv, GError **error)
+{
+    gboolean quiet = FALSE, is_json = FALSE;
+    const GOptionEntry entries[] = {
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet,
+         "Print nothing if there is no error or warning", NULL},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &is_json,
+         "Print errors, warnings and streams as JSON, for programs", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    CtGraphOptions options = {0};
+    GError *cause = NULL;
+    g_autoptr(CtPipeline) pipeline =
+        ct_graph_options_load(&options, &ct_command_check, entries, argc, argv, &cause);
+    gboolean good = pipeline && ct_pipeline_plan(pipeline, &cause);
+    if (is_json && (good || cause->domain == CT_ERROR)) {
+        g_autofree char *json = ct_pipeline_check_json(pipeline, cause);
+        g_print("%s", json);
+    } else if (good && !quiet)
+        good = print_streams(pipeline, &cause);
+    if (good && !is_json)
+        ct_graph_print_warnings(&options, pipeline);
+    if (cause)
+        g_propagate_error(error, cause);
+    return good;
 }
 
 const CtCommand ct_command_check = {

@@ -204,12 +204,10 @@ ct_graph_options_load(CtGraphOptions *options, const CtCommand *command,
         !ct_graph_read_time("--duration", given.duration, &options->duration, error))
         return NULL;
 
-    g_autoptr(CtPipeline) pipeline = ct_pipeline_load(options->file, error);
+    g_autoptr(CtPipeline) pipeline =
+        ct_pipeline_load_with(options->file, (const char *const *)given.set, error);
     if (!pipeline)
         return NULL;
-    for (guint i = 0; given.set && given.set[i]; i++)
-        if (!ct_pipeline_set(pipeline, given.set[i], error))
-            return NULL;
     if (!apply_bytes(pipeline, ct_pipeline_set_cache, "--cache", given.cache, error) ||
         !apply_bytes(pipeline, ct_pipeline_set_device_block, "--device-block", given.device_block,
                      error) ||

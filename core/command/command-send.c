@@ -340,10 +340,8 @@ send_graph(const Given *given, Job *job, const char *file, GError **error)
     if (given->duration &&
         !ct_graph_read_time("--duration", given->duration, &job->graph.duration, error))
         return FALSE;
-    g_autoptr(CtPipeline) pipeline = ct_pipeline_load(file, error);
-    for (guint i = 0; pipeline && given->set && given->set[i]; i++)
-        if (!ct_pipeline_set(pipeline, given->set[i], error))
-            return FALSE;
+    g_autoptr(CtPipeline) pipeline =
+        ct_pipeline_load_with(file, (const char *const *)given->set, error);
     job->pipeline = pipeline;
     return pipeline && ct_pipeline_set_duration(pipeline, job->graph.duration, error) &&
            ct_pipeline_send(pipeline, &job->how, error) && send_logged(given, job, error);

@@ -19,6 +19,7 @@ extern const CtCommand ct_command_inspect;
 extern const CtCommand ct_command_new_stage;
 extern const CtCommand ct_command_plan;
 extern const CtCommand ct_command_run;
+extern const CtCommand ct_command_schema;
 extern const CtCommand ct_command_send;
 extern const CtCommand ct_command_show;
 extern const CtCommand ct_command_test_stage;

@@ -14,8 +14,8 @@ enum { EXIT_USAGE = 2 };
 static const CtCommand *const commands[] = {
     &ct_command_run,     &ct_command_top,       &ct_command_check,      &ct_command_plan,
     &ct_command_show,    &ct_command_send,      &ct_command_tune,       &ct_command_verify,
-    &ct_command_inspect, &ct_command_new_stage, &ct_command_test_stage, &ct_command_costs,
-    &ct_command_bench,
+    &ct_command_inspect, &ct_command_new_stage, &ct_command_test_stage, &ct_command_schema,
+    &ct_command_costs,   &ct_command_bench,
 };
 
 static const CtCommand *

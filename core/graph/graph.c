@@ -4,6 +4,7 @@
 
 #include "format.h"
 #include "model/clock.h"
+#include "model/errors.h"
 #include "model/node-params.h"
 #include "model/suggest.h"
 #include "observe.h"
@@ -316,33 +317,40 @@ find_output(CtGraphFrom *from, const CtGraphNode *node, const CtConfigLink *link
                           hint);
 }
 
-static gboolean
-connect_node(CtGraphNode *node, const GPtrArray *nodes, GError **error)
+/* Takes `error`, a fault of the node. */
+static void
+break_node(CtGraphNode *node, GError *error, CtErrors *errors)
 {
-    const GArray *links = node->config->links;
-    /* Links that name their port go first; the others take the remaining ports. */
-    for (guint pass = 0; pass < 2; pass++) {
-        for (guint i = 0; i < links->len; i++) {
-            const CtConfigLink *link = &g_array_index(links, CtConfigLink, i);
-            const gboolean is_many =
-                node->node.n_inputs > 0 && ct_node_input_port(&node->node, 0)->flags & CT_PORT_MANY;
-            if (!is_many && (link->port == NULL) != (pass == 1))
-                continue;
-            if (is_many && pass == 1)
-                continue;
-            const gint input = choose_input(node, link, is_many ? i : 0, error);
-            if (input < 0)
-                return FALSE;
-            if (node->from[input].node >= 0)
-                return ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
-                                      "port '%s' is connected twice", link->port);
-            if (!find_output(&node->from[input], node, link, nodes, error))
-                return FALSE;
-        }
-    }
+    node->is_broken = TRUE;
+    ct_errors_take(errors, error);
+}
+
+/* Connects an input to the output that `link` names; `failed` has the names of nodes that are not
+ * made. */
+static gboolean
+connect_link(CtGraphNode *node, const CtConfigLink *link, guint next, const GPtrArray *nodes,
+             GHashTable *failed, GError **error)
+{
+    const gint input = choose_input(node, link, next, error);
+    if (input < 0)
+        return FALSE;
+    if (node->from[input].node >= 0)
+        return ct_graph_error(node, &link->place, CT_ERROR_CONFIG, error,
+                              "port '%s' is connected twice", link->port);
+    if (!g_hash_table_contains(failed, link->node))
+        return find_output(&node->from[input], node, link, nodes, error);
+    node->is_broken = TRUE;
+    return TRUE;
+}
+
+/* Whether all inputs that the stage wants are connected. */
+static gboolean
+check_connected(const CtGraphNode *node, GError **error)
+{
     const CtPort *ports = node->node.stage->inputs;
+    const guint n_links = node->config->links->len;
     if (count_ports(ports) && ports[0].flags & CT_PORT_MANY) {
-        if (links->len == 0 && !(ports[0].flags & CT_PORT_OPTIONAL))
+        if (n_links == 0 && !(ports[0].flags & CT_PORT_OPTIONAL))
             return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
                                   "port '%s' wants at least one input, but nothing is connected "
                                   "to it: say `from: [NODE, …]`",
@@ -355,7 +363,7 @@ connect_node(CtGraphNode *node, const GPtrArray *nodes, GError **error)
     for (guint i = 0; i < node->node.n_inputs; i++) {
         if (node->from[i].node < 0 && !(ports[i].flags & CT_PORT_OPTIONAL))
             return ct_graph_error(node, NULL, CT_ERROR_CONFIG, error,
-                                  i == 0 && n_wanted == 1 && links->len == 0
+                                  i == 0 && n_wanted == 1 && n_links == 0
                                       ? "port '%s' wants an input, but nothing is connected to "
                                         "it: say `from: NODE`"
                                       : "port '%s' wants an input, but nothing is connected to "
@@ -363,6 +371,27 @@ connect_node(CtGraphNode *node, const GPtrArray *nodes, GError **error)
                                   ports[i].name, ports[i].name);
     }
     return TRUE;
+}
+
+static void
+connect_node(CtGraphNode *node, const GPtrArray *nodes, GHashTable *failed, CtErrors *errors)
+{
+    const GArray *links = node->config->links;
+    const gboolean is_many =
+        node->node.n_inputs > 0 && ct_node_input_port(&node->node, 0)->flags & CT_PORT_MANY;
+    /* Links that name their port go first; the others take the remaining ports. */
+    for (guint pass = 0; pass < 2; pass++)
+        for (guint i = 0; i < links->len; i++) {
+            const CtConfigLink *link = &g_array_index(links, CtConfigLink, i);
+            if (is_many ? pass == 1 : (link->port == NULL) != (pass == 1))
+                continue;
+            GError *error = NULL;
+            if (!connect_link(node, link, is_many ? i : 0, nodes, failed, &error))
+                break_node(node, error, errors);
+        }
+    GError *error = NULL;
+    if (!node->is_broken && !check_connected(node, &error))
+        break_node(node, error, errors);
 }
 
 /* Reports "cycle: a -> b -> a". Each node that could not be ordered waits for another such node. */
@@ -521,49 +550,89 @@ is_source(const CtNode *node)
     return TRUE;
 }
 
-CtGraph *
-ct_graph_new(const CtConfig *config, CtRegistry *registry, gboolean reads_pipes, GError **error)
+/* Makes the nodes, and connects them. */
+static void
+make_nodes(CtGraph *graph, CtRegistry *registry, CtErrors *errors)
 {
-    g_autoptr(CtGraph) graph = g_new0(CtGraph, 1);
-    graph->config = config;
-    CtGraphPart part;
-    if (!ct_observe_read(config, &graph->observation, error) ||
-        !ct_graph_part_read(config, &part, error))
-        return NULL;
-    graph->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
+    const CtConfig *config = graph->config;
+    g_autoptr(GHashTable) failed = g_hash_table_new(g_str_hash, g_str_equal);
     for (guint i = 0; i < config->stages->len; i++) {
-        CtGraphNode *node =
-            graph_node_new(config, g_ptr_array_index(config->stages, i), registry, error);
-        if (!node)
-            return NULL;
+        const CtConfigStage *stage = config->stages->pdata[i];
+        GError *error = NULL;
+        CtGraphNode *node = graph_node_new(config, stage, registry, &error);
+        if (!node) {
+            g_hash_table_add(failed, stage->name);
+            ct_errors_take(errors, error);
+            continue;
+        }
         ct_observe_node(graph->observation, node);
         g_ptr_array_add(graph->nodes, node);
     }
-    for (guint i = 0; i < graph->nodes->len; i++) {
-        if (!connect_node(ct_graph_node(graph, i), graph->nodes, error))
-            return NULL;
-    }
-    if (!order_nodes(graph->nodes, error) || !ct_graph_check_pipes(graph, reads_pipes, error))
-        return NULL;
+    for (guint i = 0; i < graph->nodes->len; i++)
+        connect_node(ct_graph_node(graph, i), graph->nodes, failed, errors);
+}
+
+/* Describes the streams of a node. */
+static gboolean
+describe_node(const CtGraph *graph, CtGraphNode *node, CtGraphPart *part, gboolean serves_static,
+              GError **error)
+{
+    if (!take_inputs(node, graph->nodes, error) || !check_static_clocks(node, error))
+        return FALSE;
+    GError *cause = NULL;
+    if (!ct_node_infer(&node->node, &cause))
+        return ct_graph_blame(node, error, cause);
+    if ((is_source(&node->node) || node->config->labels) &&
+        !ct_observe_source(graph->observation, node, error))
+        return FALSE;
+    return !is_source(&node->node) || serves_static || ct_graph_part_take(part, node, error);
+}
+
+/* Whether a node that feeds this one is broken; then so is this one. */
+static gboolean
+is_fed_by_broken(const CtGraph *graph, CtGraphNode *node)
+{
+    for (guint i = 0; i < node->node.n_inputs; i++)
+        if (node->from[i].node >= 0 && ct_graph_node(graph, node->from[i].node)->is_broken)
+            node->is_broken = TRUE;
+    return node->is_broken;
+}
+
+/* Describes the streams from the sources to the sinks, as far as nodes are in order. */
+static void
+describe_nodes(const CtGraph *graph, CtGraphPart *part, CtErrors *errors)
+{
     g_autofree gboolean *serves_static = find_static(graph);
     for (guint i = 0; i < graph->nodes->len; i++) {
         CtGraphNode *node = ct_graph_node(graph, i);
-        if (!take_inputs(node, graph->nodes, error) || !check_static_clocks(node, error))
-            return NULL;
-        GError *cause = NULL;
-        if (!ct_node_infer(&node->node, &cause)) {
-            ct_graph_blame(node, error, cause);
-            return NULL;
-        }
-        if ((is_source(&node->node) || node->config->labels) &&
-            !ct_observe_source(graph->observation, node, error))
-            return NULL;
-        if (is_source(&node->node) && !serves_static[i] && !ct_graph_part_take(&part, node, error))
-            return NULL;
+        GError *error = NULL;
+        if (!is_fed_by_broken(graph, node) &&
+            !describe_node(graph, node, part, serves_static[i], &error))
+            break_node(node, error, errors);
     }
-    if (!ct_graph_check_files(graph, error))
-        return NULL;
-    return g_steal_pointer(&graph);
+}
+
+CtGraph *
+ct_graph_new(const CtConfig *config, CtRegistry *registry, gboolean reads_pipes, GError **error)
+{
+    g_autoptr(CtErrors) errors = ct_errors_new();
+    g_autoptr(CtGraph) graph = g_new0(CtGraph, 1);
+    graph->config = config;
+    graph->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)ct_graph_node_free);
+    CtGraphPart part;
+    GError *cause = NULL;
+    const gboolean knows_observation = ct_observe_read(config, &graph->observation, &cause);
+    ct_errors_take(errors, g_steal_pointer(&cause));
+    const gboolean knows_part = ct_graph_part_read(config, &part, &cause);
+    ct_errors_take(errors, g_steal_pointer(&cause));
+    make_nodes(graph, registry, errors);
+    if (order_nodes(graph->nodes, &cause) && ct_graph_check_pipes(graph, reads_pipes, &cause) &&
+        knows_observation && knows_part) {
+        describe_nodes(graph, &part, errors);
+        ct_graph_check_files(graph, &cause);
+    }
+    ct_errors_take(errors, cause);
+    return ct_errors_finish(errors, error) ? g_steal_pointer(&graph) : NULL;
 }
 
 gint64 *

@@ -24,6 +24,8 @@ typedef struct {
     CtGraphFacts facts;          /* for the stage: the graph's observation, the node's labels */
     gboolean begins_late;        /* the stream of a source begins after the graph's `start` */
     gboolean ends_early;         /* it ends before `stop` */
+    gboolean is_broken; /* while the graph is made: a fault of it, or of a node that feeds it,
+                           is reported */
 } CtGraphNode;
 
 void ct_graph_node_free(CtGraphNode *node);
@@ -42,7 +44,8 @@ ct_graph_node(const CtGraph *graph, guint i)
 
 /* Looks up stages, parses parameters, connects ports, orders the nodes, describes the streams from
  * the sources to the sinks, and checks the files that parameters name. Every error names file,
- * line, column, node and port. The configuration and the registry must outlive the graph. */
+ * line, column, node and port; all that do not follow from others are in `error`, a line each. The
+ * configuration and the registry must outlive the graph. */
 CtGraph *ct_graph_new(const CtConfig *config, CtRegistry *registry, gboolean reads_pipes,
                       GError **error);
 /* Whether each file that a node writes is in a writable folder, is named by no other parameter, and

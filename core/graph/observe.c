@@ -70,6 +70,18 @@ static const CtParam station_keys[] = {
 };
 static const CtStage station_table = {.params = station_keys};
 
+const CtParam *
+ct_observe_keys(void)
+{
+    return observation_keys;
+}
+
+const CtParam *
+ct_observe_station_keys(void)
+{
+    return station_keys;
+}
+
 /* Sets "FILE:LINE:COLUMN: 'observation': key 'position': …". */
 static gboolean blame(const CtParams *keys, const char *of, const char *key, GError **error,
                       const char *format, ...) G_GNUC_PRINTF(5, 6);

@@ -14,3 +14,7 @@ void ct_observe_node(CtObservation *observation, CtGraphNode *node);
  * source has found, and the elements of the axes station and pol get their names, unless the source
  * has named them. Every error names file, line, column and node. */
 gboolean ct_observe_source(CtObservation *observation, CtGraphNode *node, GError **error);
+
+/* The tables of the keys of `observation`, and of a station. */
+const CtParam *ct_observe_keys(void);
+const CtParam *ct_observe_station_keys(void);

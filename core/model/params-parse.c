@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters of a node: reading their values and checking them against the stage's table. */
+#include "errors.h"
 #include "layout-private.h"
 #include "params-private.h"
 #include "suggest.h"
@@ -411,18 +412,54 @@ find_param(const CtStage *stage, const char *name)
     return NULL;
 }
 
+/* Reads one parameter, or its default. Without `wants_all`, it may be missing. */
+static gboolean
+read_param(const Asker *asker, const CtPlace *place, const CtValue *values, gboolean wants_all,
+           Entry *entry, GError **error)
+{
+    const CtParam *param = asker->param;
+    const CtStage *stage = asker->stage;
+    const CtValue *value = values ? ct_value_get(values, param->name) : NULL;
+    if (value) {
+        entry->is_given = TRUE;
+        return read_entry(asker, value, entry, error);
+    }
+    if (param->fallback) {
+        const gboolean good = read_fallback(asker, entry, error);
+        entry->place = *place;
+        return good;
+    }
+    if (!(param->flags & CT_PARAM_REQUIRED) || !wants_all)
+        return TRUE;
+    g_autofree char *wanted = ct_param_describe(param);
+    if (stage->name)
+        return ct_place_error(place, CT_ERROR_PARAMETER, error,
+                              "node '%s': parameter '%s' is missing: stage '%s' wants %s",
+                              asker->node, param->name, stage->name, wanted);
+    return ct_place_error(place, CT_ERROR_PARAMETER, error, "'%s': key '%s' is missing: wants %s",
+                          asker->node, param->name, wanted);
+}
+
+static void
+check_known(const char *node, const CtStage *stage, const CtValue *values, CtErrors *errors)
+{
+    for (guint i = 0; values && i < values->keys->len; i++) {
+        const CtValue *key = values->keys->pdata[i];
+        GError *error = NULL;
+        if (!find_param(stage, key->text) && !refuse_unknown(node, stage, key, &error))
+            ct_errors_take(errors, error);
+    }
+}
+
 CtParams *
 ct_params_new(const char *node, const CtStage *stage, const CtPlace *place, const CtValue *values,
               GError **error)
 {
-    for (guint i = 0; values && i < values->keys->len; i++) {
-        const CtValue *key = values->keys->pdata[i];
-        if (!find_param(stage, key->text)) {
-            refuse_unknown(node, stage, key, error);
-            return NULL;
-        }
-    }
+    g_autoptr(CtErrors) errors = ct_errors_new();
     g_autoptr(CtParams) params = g_new0(CtParams, 1);
+    check_known(node, stage, values, errors);
+    /* A name that is mistyped leaves its parameter missing. */
+    const gboolean wants_all = ct_errors_are_none(errors);
     params->stage = stage;
     params->place = *place;
     params->blame = g_new0(CtPlace, 1);
@@ -434,31 +471,13 @@ ct_params_new(const char *node, const CtStage *stage, const CtPlace *place, cons
     params->is_used = g_new0(atomic_bool, params->n + 1);
     params->warnings = ct_warnings_new();
     for (guint i = 0; i < params->n; i++) {
-        const CtParam *param = &table[i];
-        const Asker asker = {node, stage, param};
+        const Asker asker = {node, stage, &table[i]};
         Entry *entry = &params->entries[i];
-        *entry = (Entry){.param = param, .place = *place};
+        *entry = (Entry){.param = &table[i], .place = *place};
         entry->cells = g_array_new(FALSE, TRUE, sizeof(Cell));
-        const CtValue *value = values ? ct_value_get(values, param->name) : NULL;
-        if (value) {
-            if (!read_entry(&asker, value, entry, error))
-                return NULL;
-            entry->is_given = TRUE;
-        } else if (param->fallback) {
-            if (!read_fallback(&asker, entry, error))
-                return NULL;
-            entry->place = *place;
-        } else if (param->flags & CT_PARAM_REQUIRED) {
-            g_autofree char *wanted = ct_param_describe(param);
-            if (stage->name)
-                ct_place_error(place, CT_ERROR_PARAMETER, error,
-                               "node '%s': parameter '%s' is missing: stage '%s' wants %s", node,
-                               param->name, stage->name, wanted);
-            else
-                ct_place_error(place, CT_ERROR_PARAMETER, error,
-                               "'%s': key '%s' is missing: wants %s", node, param->name, wanted);
-            return NULL;
-        }
+        GError *cause = NULL;
+        if (!read_param(&asker, place, values, wants_all, entry, &cause))
+            ct_errors_take(errors, cause);
     }
-    return g_steal_pointer(&params);
+    return ct_errors_finish(errors, error) ? g_steal_pointer(&params) : NULL;
 }

@@ -91,6 +91,18 @@ ct_unit_find(const char *given, const char *unit, CtNumber *factor)
     return FALSE;
 }
 
+char *
+ct_quantity_units(const char *unit, const char *separator)
+{
+    GString *text = g_string_new(NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(prefixes); i++)
+        g_string_append_printf(text, "%s%s%s", i ? separator : "", prefixes[i].name, unit);
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+        if (g_str_equal(others[i].unit, unit))
+            g_string_append_printf(text, "%s%s", separator, others[i].factor.name);
+    return g_string_free(text, FALSE);
+}
+
 /* The unit that differs from `given` in case alone; NULL if there is none. */
 static char *
 suggest_unit(const char *given, const char *unit)

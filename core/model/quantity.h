@@ -15,3 +15,5 @@ char *ct_format_bytes(gsize bytes);
 /* The factor from the unit `given`, such as "MHz" or "min", to the SI unit `unit`. FALSE: it is
  * none of that unit. */
 gboolean ct_unit_find(const char *given, const char *unit, CtNumber *factor);
+/* All units that quantities in `unit` may have, with `separator` between them. Allocated. */
+char *ct_quantity_units(const char *unit, const char *separator);

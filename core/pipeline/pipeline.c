@@ -66,8 +66,16 @@ ct_pipeline_configure(CtPipeline *pipeline, GError **error)
 CtPipeline *
 ct_pipeline_load(const char *path, GError **error)
 {
+    return ct_pipeline_load_with(path, NULL, error);
+}
+
+CtPipeline *
+ct_pipeline_load_with(const char *path, const char *const *settings, GError **error)
+{
     g_autoptr(CtPipeline) pipeline = new_pipeline(path);
     pipeline->path = g_strdup(path);
+    for (guint i = 0; settings && settings[i]; i++)
+        g_ptr_array_insert(pipeline->overrides, (gint)i, g_strdup(settings[i]));
     if (!find_workers(pipeline, error) || !ct_pipeline_configure(pipeline, error))
         return NULL;
     return g_steal_pointer(&pipeline);

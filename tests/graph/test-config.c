@@ -297,8 +297,7 @@ test_alias_bombs(void)
         g_autofree char *bomb = make_bomb(items[i]);
         g_assert_null(ct_config_parse(bomb, -1, "g", NULL, &error));
         g_assert_true(g_str_has_suffix(
-            error->message,
-            ": anchors, aliases and merge keys stand for more than 100000 values"));
+            error->message, ": anchors, aliases and merge keys stand for more than 100000 values"));
     }
     g_autoptr(GString) deep = g_string_new("a0: &a0 [x]\n");
     for (guint i = 1; i <= 40; i++)

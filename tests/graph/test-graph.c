@@ -354,6 +354,37 @@ test_mistake(Fixture *fixture, gconstpointer data)
     g_assert_true(error->domain == CT_ERROR);
 }
 
+/* Faults that do not follow from one another are told together; what a faulty node feeds is left
+ * out. */
+static void
+test_several(Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    fixture->config = ct_config_parse("stages:\n"
+                                      "  sky: {stage: test.source, sampls: 5, stationz: 1}\n"
+                                      "  a: {stage: test.pass, from: sky}\n"
+                                      "  b: {stage: test.pass, from: a}\n"
+                                      "  c: {stage: test.pass, from: bb}\n"
+                                      "  d: {stage: test.pass, from: c}\n"
+                                      "  e: {stage: test.pss, from: d}\n"
+                                      "  f: {stage: test.sink, from: {inn: e}}\n",
+                                      -1, "g.yaml", NULL, &error);
+    g_assert_no_error(error);
+    g_assert_null(ct_graph_new(fixture->config, fixture->registry, FALSE, &error));
+    g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
+    static const char *const starts[] = {
+        "g.yaml:2:29: node 'sky': stage 'test.source' has no parameter 'sampls'",
+        "g.yaml:2:40: node 'sky': stage 'test.source' has no parameter 'stationz'",
+        "g.yaml:7:14: node 'e': there is no stage 'test.pss'",
+        "g.yaml:5:31: node 'c': 'from' wants a node of this graph, but is given 'bb'",
+        "g.yaml:8:37: node 'f': 'test.sink' has no input port 'inn'",
+    };
+    g_assert_cmpuint(g_strv_length(lines), ==, G_N_ELEMENTS(starts));
+    for (guint i = 0; i < G_N_ELEMENTS(starts); i++)
+        if (!g_str_has_prefix(lines[i], starts[i]))
+            g_error("wanted: %s\ngiven:  %s", starts[i], lines[i]);
+}
+
 /* ---- the key ---- */
 
 static void
@@ -404,6 +435,7 @@ main(int argc, char **argv)
     g_test_add("/graph/tails", Fixture, NULL, set_up, test_tails, tear_down);
     g_test_add("/graph/widened", Fixture, NULL, set_up, test_widened, tear_down);
     g_test_add("/graph/blocks", Fixture, NULL, set_up, test_blocks, tear_down);
+    g_test_add("/graph/several", Fixture, NULL, set_up, test_several, tear_down);
     g_test_add("/graph/key", Fixture, NULL, set_up, test_key, tear_down);
     for (guint i = 0; i < G_N_ELEMENTS(mistakes); i++) {
         g_autofree char *path = g_strdup_printf("/graph/mistake/%s", mistakes[i].name);

@@ -16,5 +16,8 @@ CT_EXPORT char *ct_inspect(const char *name, char ***problems, GError **error);
 /* The file of the plugin that has the stage `name`: *file is set, allocated; to NULL if there is no
  * such stage. FALSE with an error: plugins cannot be used. */
 CT_EXPORT gboolean ct_inspect_file(const char *name, char **file, GError **error);
+/* A JSON Schema (draft 2020-12) of graphs, with the parameters of the installed stages. Allocated;
+ * NULL with an error: plugins cannot be used. */
+CT_EXPORT char *ct_inspect_schema(GError **error);
 
 G_END_DECLS
