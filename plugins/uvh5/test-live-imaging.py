@@ -73,8 +73,7 @@ class LiveImaging(network.Network):
         self.delays = found["delays"]
         orientation = (f"dut1={found['dut1']}",
                        "polar_motion=[{} arcsec, {} arcsec]".format(*found["pole"]))
-        self.settings = [word for node in ("fringe", "out") for one in orientation
-                         for word in ("--set", f"{node}.{one}")]
+        self.settings = [word for one in orientation for word in ("--set", one)]
         self.settings += ["--set", f"out.rotate_time={DURATION} s"]
 
     def noise(self, *shape):

@@ -61,7 +61,7 @@ class Replay:
         raw = "  raw: { stage: file.sink, from: station, path: raw.npy }\n"
         (self.folder / "graph.yaml").write_text(PIPELINE.read_text() + raw)
         settings = [f"station.paths={json.dumps(self.addresses)}", "station.window=20 ms",
-                    f"visibilities.integration={self.integration}", f"sums.length={self.integration}"]
+                    f"integration={self.integration}"]
         self.run = self.start(self.network.receiver, "run", "graph.yaml", "--stats", "json",
                               *(word for setting in settings for word in ("--set", setting)))
         self.wait("sockets", lambda: set(self.numbers) <= set(self.table()))

@@ -29,7 +29,7 @@ class Station(graphs.GraphTest):
         result = subprocess.run(
             [graphs.COMMAND, "run", str(pipeline), "--quiet",
              "--set", f"station.paths=[{', '.join(map(str, paths))}]",
-             "--set", f"visibilities.integration={integration}"],
+             "--set", f"integration={integration}"],
             cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
         visibilities = np.load(self.folder / "visibilities.npy")
