@@ -2,38 +2,17 @@
 /* Expressions in scalars: names, and arithmetic of numbers with units. */
 #include "expression.h"
 
-#include "quantity.h"
+#include "operand.h"
 #include "suggest.h"
 
 #include <cornerturn/stage.h>
-#include <math.h>
 #include <string.h>
 
 enum {
-    DEEPEST = 32,            /* parentheses, brackets and signs within one another */
-    LARGEST_POWER = 64,      /* of a quantity with a unit */
-    LARGEST_EXPONENT = 1024, /* of an exact number */
-    LONGEST = 1000,          /* bytes of an expression */
-    LONGEST_TEXT = 1 << 20   /* bytes of a text with expressions */
+    DEEPEST = 32,          /* parentheses, brackets and signs within one another */
+    LONGEST = 1000,        /* bytes of an expression */
+    LONGEST_TEXT = 1 << 20 /* bytes of a text with expressions */
 };
-
-enum { N_BASES = 4 };
-
-/* Units as powers of the second, metre, radian and byte. */
-static const struct {
-    const char *name;
-    gint8 powers[N_BASES];
-} units[] = {
-    {"Hz", {-1, 0, 0, 0}}, {"s", {1, 0, 0, 0}}, {"m", {0, 1, 0, 0}},
-    {"rad", {0, 0, 1, 0}}, {"B", {0, 0, 0, 1}},
-};
-
-/* What a part of an expression gives. */
-typedef struct {
-    const CtValue *value; /* what a name stands for; NULL: a number */
-    CtNumber number;
-    gint powers[N_BASES];
-} Operand;
 
 typedef struct {
     const char *at;
@@ -41,196 +20,6 @@ typedef struct {
     CtExpressionFind find;
     gpointer scope;
 } Parser;
-
-/* Messages have no place; the caller adds the expression and its place. */
-static gboolean refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static gboolean
-refuse(GError **error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
-    g_set_error_literal(error, CT_ERROR, CT_ERROR_CONFIG, message);
-    return FALSE;
-}
-
-/* ---- units ---- */
-
-static gboolean
-have_same_unit(const Operand *a, const Operand *b)
-{
-    return memcmp(a->powers, b->powers, sizeof a->powers) == 0;
-}
-
-static gboolean
-has_unit(const Operand *operand)
-{
-    static const Operand number = {0};
-    return !have_same_unit(operand, &number);
-}
-
-/* "Hz", "s²" as "s^2", "a number" */
-static char *
-describe_unit(const Operand *operand)
-{
-    static const char *const bases[N_BASES] = {"s", "m", "rad", "B"};
-    for (guint i = 0; i < G_N_ELEMENTS(units); i++) {
-        gboolean is_same = TRUE;
-        for (guint k = 0; k < N_BASES; k++)
-            is_same &= units[i].powers[k] == operand->powers[k];
-        if (is_same)
-            return g_strdup(units[i].name);
-    }
-    GString *text = g_string_new(has_unit(operand) ? NULL : "a number");
-    for (guint k = 0; k < N_BASES; k++)
-        if (operand->powers[k] != 0)
-            g_string_append_printf(text, operand->powers[k] == 1 ? "%s%s" : "%s%s^%d",
-                                   text->len ? " " : "", bases[k], operand->powers[k]);
-    return g_string_free(text, FALSE);
-}
-
-/* The unit of a result, as quantities have it: "" for a number; NULL if it is no such unit. */
-static const char *
-find_unit(const Operand *operand)
-{
-    g_autofree char *name = describe_unit(operand);
-    for (guint i = 0; i < G_N_ELEMENTS(units); i++)
-        if (g_str_equal(units[i].name, name))
-            return units[i].name;
-    return has_unit(operand) ? NULL : "";
-}
-
-static void
-take_unit(Operand *operand, guint unit)
-{
-    for (guint k = 0; k < N_BASES; k++)
-        operand->powers[k] = units[unit].powers[k];
-}
-
-/* ---- operands ---- */
-
-/* Turns the value of a name into a number, as quantities are read. */
-static gboolean
-need_number(Operand *operand, GError **error)
-{
-    const CtValue *value = operand->value;
-    CtQuantity quantity;
-    if (!value)
-        return TRUE;
-    gint unit = -1;
-    gboolean is_number = FALSE;
-    for (; value->kind == CT_VALUE_SCALAR && !is_number && unit < (gint)G_N_ELEMENTS(units); unit++)
-        is_number =
-            ct_quantity_parse(&quantity, value->text, unit < 0 ? NULL : units[unit].name, NULL);
-    if (!is_number) {
-        g_autofree char *given = ct_value_describe(value);
-        return refuse(error, "arithmetic wants numbers, but is given %s", given);
-    }
-    *operand = (Operand){
-        .number = {quantity.value, quantity.denominator ? quantity.numerator : 0,
-                   quantity.denominator},
-    };
-    if (unit > 0)
-        take_unit(operand, (guint)unit - 1);
-    return TRUE;
-}
-
-static gboolean
-is_zero(const CtNumber *number)
-{
-    return number->denominator ? number->numerator == 0 : number->value == 0;
-}
-
-static gboolean
-is_integer(const CtNumber *number)
-{
-    return number->denominator == 1;
-}
-
-/* Whether a result may go on. */
-static gboolean
-check_result(const Operand *result, GError **error)
-{
-    for (guint k = 0; k < N_BASES; k++)
-        if (ABS(result->powers[k]) > LARGEST_POWER)
-            return refuse(error, "wants powers of units up to %d", LARGEST_POWER);
-    return isfinite(result->number.value) || refuse(error, "gives no finite number");
-}
-
-/* ---- operators ---- */
-
-static gboolean
-add(Operand *left, const Operand *right, char sign, GError **error)
-{
-    if (!have_same_unit(left, right)) {
-        g_autofree char *a = describe_unit(left), *b = describe_unit(right);
-        return refuse(error, "'%c' wants two quantities of one unit, but is given %s and %s", sign,
-                      a, b);
-    }
-    static const CtNumber minus = {-1, -1, 1};
-    left->number = ct_number_add(
-        left->number, sign == '-' ? ct_number_multiply(minus, right->number) : right->number);
-    return TRUE;
-}
-
-/* Multiplies, or divides if `sign` is −1. */
-static gboolean
-multiply(Operand *left, const Operand *right, gint sign, GError **error)
-{
-    if (sign < 0 && is_zero(&right->number))
-        return refuse(error, "divides by zero");
-    left->number = ct_number_multiply(left->number,
-                                      sign < 0 ? ct_number_invert(right->number) : right->number);
-    for (guint k = 0; k < N_BASES; k++)
-        left->powers[k] += sign * right->powers[k];
-    return TRUE;
-}
-
-/* `//`: the quotient rounded down; `%`: what remains then, with the sign of the divisor. */
-static gboolean
-divide_whole(Operand *left, const Operand *right, gboolean wants_rest, GError **error)
-{
-    const Operand whole = *left;
-    if (!multiply(left, right, -1, error))
-        return FALSE;
-    if (left->number.denominator == 0)
-        return refuse(error, "'%s' wants numbers that are exact fractions of 128 bits",
-                      wants_rest ? "%" : "//");
-    left->number = ct_number_floor(left->number);
-    if (!wants_rest)
-        return TRUE;
-    return multiply(left, right, 1, error) && add(left, &whole, '-', error) &&
-           multiply(left, &(Operand){.number = {-1, -1, 1}}, 1, error);
-}
-
-static gboolean
-raise_to(Operand *base, const Operand *exponent, GError **error)
-{
-    const CtNumber *power = &exponent->number;
-    if (has_unit(exponent) || (has_unit(base) && !is_integer(power)))
-        return refuse(error, "'**' wants an exponent that is a number, and an integer if the base "
-                             "has a unit");
-    if (is_zero(&base->number) && power->value < 0)
-        return refuse(error, "divides by zero");
-    if (!is_integer(power) || ABS(power->value) > LARGEST_EXPONENT) {
-        if (has_unit(base))
-            return refuse(error, "wants powers of units up to %d", LARGEST_POWER);
-        base->number = (CtNumber){.value = pow(base->number.value, power->value)};
-        return TRUE;
-    }
-    Operand result = {.number = {1, 1, 1}}, square = *base;
-    const gint sign = power->numerator < 0 ? -1 : 1;
-    for (gint n = sign * (gint)power->numerator; n > 0; n /= 2) {
-        if (n % 2 && !multiply(&result, &square, sign, error))
-            return FALSE;
-        if (n > 1 && (!multiply(&square, &square, 1, error) || !check_result(&square, error)))
-            return FALSE;
-    }
-    *base = result;
-    return TRUE;
-}
 
 /* ---- the parser ---- */
 
@@ -290,41 +79,33 @@ describe_rest(const Parser *parser)
     return g_strdup_printf("'%s'", start);
 }
 
-static gboolean parse_sum(Parser *parser, Operand *operand, GError **error);
+static gboolean parse_sum(Parser *parser, CtOperand *operand, GError **error);
 
 static gboolean
 go_deeper(Parser *parser, GError **error)
 {
-    return ++parser->depth <= DEEPEST || refuse(error, "nested more than %d deep", DEEPEST);
+    return ++parser->depth <= DEEPEST ||
+           ct_operand_refuse(error, "nested more than %d deep", DEEPEST);
 }
 
 static gboolean
-parse_number(Parser *parser, Operand *operand, GError **error)
+parse_number(Parser *parser, CtOperand *operand, GError **error)
 {
     if (!ct_number_parse(&parser->at, &operand->number))
-        return refuse(error, "wants finite numbers");
+        return ct_operand_refuse(error, "wants finite numbers");
     skip_spaces(parser);
     const gsize length = strspn(parser->at, G_CSET_A_2_Z G_CSET_a_2_z "µ");
     if (length == 0)
         return TRUE;
     g_autofree char *given = g_strndup(parser->at, length);
-    CtNumber factor;
-    for (guint i = 0; i < G_N_ELEMENTS(units); i++)
-        if (ct_unit_find(given, units[i].name, &factor)) {
-            operand->number = ct_number_multiply(operand->number, factor);
-            take_unit(operand, i);
-            parser->at += length;
-            return TRUE;
-        }
-    return refuse(error,
-                  "wants a unit such as MHz, ms, km, deg or GiB after a number, but is given '%s'",
-                  given);
+    parser->at += length;
+    return ct_operand_take_unit(operand, given, error);
 }
 
 static gboolean
-parse_first(Parser *parser, Operand *operand, GError **error)
+parse_first(Parser *parser, CtOperand *operand, GError **error)
 {
-    *operand = (Operand){0};
+    *operand = (CtOperand){0};
     skip_spaces(parser);
     if (ct_number_starts(parser->at))
         return parse_number(parser, operand, error);
@@ -335,7 +116,7 @@ parse_first(Parser *parser, Operand *operand, GError **error)
         if (take(parser, ")"))
             return TRUE;
         g_autofree char *given = describe_rest(parser);
-        return refuse(error, "wants ')', but is given %s", given);
+        return ct_operand_refuse(error, "wants ')', but is given %s", given);
     }
     g_autofree char *name = take_name(parser);
     if (name) {
@@ -343,20 +124,21 @@ parse_first(Parser *parser, Operand *operand, GError **error)
         return operand->value != NULL;
     }
     g_autofree char *given = describe_rest(parser);
-    return refuse(error, "wants a number or a name, but is given %s", given);
+    return ct_operand_refuse(error, "wants a number or a name, but is given %s", given);
 }
 
 /* `operand` becomes the item of a mapping. */
 static gboolean
-take_member(Parser *parser, Operand *operand, GError **error)
+take_member(Parser *parser, CtOperand *operand, GError **error)
 {
     g_autofree char *name = take_name(parser);
     if (!name)
-        return refuse(error, "wants a key after '.'");
+        return ct_operand_refuse(error, "wants a key after '.'");
     const CtValue *mapping = operand->value;
     if (!mapping || mapping->kind != CT_VALUE_MAPPING) {
         g_autofree char *given = mapping ? ct_value_describe(mapping) : g_strdup("a number");
-        return refuse(error, "wants a mapping before '.%s', but is given %s", name, given);
+        return ct_operand_refuse(error, "wants a mapping before '.%s', but is given %s", name,
+                                 given);
     }
     operand->value = ct_value_get(mapping, name);
     if (operand->value)
@@ -366,41 +148,41 @@ take_member(Parser *parser, Operand *operand, GError **error)
         g_ptr_array_add(names, ((const CtValue *)mapping->keys->pdata[i])->text);
     g_autofree char *remark =
         ct_suggest_remark(name, (const char *const *)names->pdata, names->len, "it has");
-    return refuse(error, "the mapping has no key '%s'%s", name, remark);
+    return ct_operand_refuse(error, "the mapping has no key '%s'%s", name, remark);
 }
 
 /* `operand` becomes the item of a list. */
 static gboolean
-take_item(Parser *parser, Operand *operand, GError **error)
+take_item(Parser *parser, CtOperand *operand, GError **error)
 {
-    Operand index;
+    CtOperand index;
     if (!go_deeper(parser, error) || !parse_sum(parser, &index, error) ||
-        !need_number(&index, error))
+        !ct_operand_need_number(&index, error))
         return FALSE;
     parser->depth--;
     if (!take(parser, "]")) {
         g_autofree char *given = describe_rest(parser);
-        return refuse(error, "wants ']', but is given %s", given);
+        return ct_operand_refuse(error, "wants ']', but is given %s", given);
     }
     const CtValue *list = operand->value;
     if (!list || list->kind != CT_VALUE_LIST) {
         g_autofree char *given = list ? ct_value_describe(list) : g_strdup("a number");
-        return refuse(error, "wants a list before '[', but is given %s", given);
+        return ct_operand_refuse(error, "wants a list before '[', but is given %s", given);
     }
-    if (has_unit(&index) || !is_integer(&index.number) || index.number.numerator < 0 ||
-        index.number.numerator >= list->items->len) {
+    if (ct_operand_has_unit(&index) || !ct_number_is_integer(&index.number) ||
+        index.number.numerator < 0 || index.number.numerator >= list->items->len) {
         g_autofree char *given = ct_number_format(index.number, TRUE);
-        g_autofree char *unit = describe_unit(&index);
-        return refuse(error, "wants an index from 0 to %d, but is given %s%s%s",
-                      (gint)list->items->len - 1, given, has_unit(&index) ? " " : "",
-                      has_unit(&index) ? unit : "");
+        g_autofree char *unit = ct_operand_describe_unit(&index);
+        return ct_operand_refuse(
+            error, "wants an index from 0 to %d, but is given %s%s%s", (gint)list->items->len - 1,
+            given, ct_operand_has_unit(&index) ? " " : "", ct_operand_has_unit(&index) ? unit : "");
     }
     operand->value = list->items->pdata[(guint)index.number.numerator];
     return TRUE;
 }
 
 static gboolean
-parse_item(Parser *parser, Operand *operand, GError **error)
+parse_item(Parser *parser, CtOperand *operand, GError **error)
 {
     if (!parse_first(parser, operand, error))
         return FALSE;
@@ -418,30 +200,31 @@ parse_item(Parser *parser, Operand *operand, GError **error)
 }
 
 static gboolean
-parse_signed(Parser *parser, Operand *operand, GError **error)
+parse_signed(Parser *parser, CtOperand *operand, GError **error)
 {
     const gboolean is_negative = take(parser, "-");
     if (is_negative || take(parser, "+")) {
         if (!go_deeper(parser, error) || !parse_signed(parser, operand, error) ||
-            !need_number(operand, error))
+            !ct_operand_need_number(operand, error))
             return FALSE;
         parser->depth--;
-        return !is_negative || multiply(operand, &(Operand){.number = {-1, -1, 1}}, 1, error);
+        return !is_negative ||
+               ct_operand_multiply(operand, &(CtOperand){.number = {-1, -1, 1}}, 1, error);
     }
     if (!parse_item(parser, operand, error))
         return FALSE;
     if (!take(parser, "**"))
         return TRUE;
-    Operand exponent;
+    CtOperand exponent;
     if (!go_deeper(parser, error) || !parse_signed(parser, &exponent, error))
         return FALSE;
     parser->depth--;
-    return need_number(operand, error) && need_number(&exponent, error) &&
-           raise_to(operand, &exponent, error) && check_result(operand, error);
+    return ct_operand_need_number(operand, error) && ct_operand_need_number(&exponent, error) &&
+           ct_operand_raise(operand, &exponent, error) && ct_operand_check(operand, error);
 }
 
 static gboolean
-parse_product(Parser *parser, Operand *left, GError **error)
+parse_product(Parser *parser, CtOperand *left, GError **error)
 {
     if (!parse_signed(parser, left, error))
         return FALSE;
@@ -453,20 +236,20 @@ parse_product(Parser *parser, Operand *left, GError **error)
             sign++;
         if (sign == G_N_ELEMENTS(signs))
             return TRUE;
-        Operand right;
-        if (!parse_signed(parser, &right, error) || !need_number(left, error) ||
-            !need_number(&right, error))
+        CtOperand right;
+        if (!parse_signed(parser, &right, error) || !ct_operand_need_number(left, error) ||
+            !ct_operand_need_number(&right, error))
             return FALSE;
         const gboolean is_whole = sign == 0 || sign == 3;
-        if (!(is_whole ? divide_whole(left, &right, sign == 3, error)
-                       : multiply(left, &right, sign == 1 ? 1 : -1, error)) ||
-            !check_result(left, error))
+        if (!(is_whole ? ct_operand_divide_whole(left, &right, sign == 3, error)
+                       : ct_operand_multiply(left, &right, sign == 1 ? 1 : -1, error)) ||
+            !ct_operand_check(left, error))
             return FALSE;
     }
 }
 
 static gboolean
-parse_sum(Parser *parser, Operand *left, GError **error)
+parse_sum(Parser *parser, CtOperand *left, GError **error)
 {
     if (!parse_product(parser, left, error))
         return FALSE;
@@ -474,10 +257,10 @@ parse_sum(Parser *parser, Operand *left, GError **error)
         const char sign = take(parser, "+") ? '+' : take(parser, "-") ? '-' : '\0';
         if (!sign)
             return TRUE;
-        Operand right;
-        if (!parse_product(parser, &right, error) || !need_number(left, error) ||
-            !need_number(&right, error) || !add(left, &right, sign, error) ||
-            !check_result(left, error))
+        CtOperand right;
+        if (!parse_product(parser, &right, error) || !ct_operand_need_number(left, error) ||
+            !ct_operand_need_number(&right, error) || !ct_operand_add(left, &right, sign, error) ||
+            !ct_operand_check(left, error))
             return FALSE;
     }
 }
@@ -493,29 +276,29 @@ typedef struct {
 } Reader;
 
 static gboolean
-evaluate(const Reader *reader, const char *text, Operand *operand, GError **error)
+evaluate(const Reader *reader, const char *text, CtOperand *operand, GError **error)
 {
     Parser parser = {text, 0, reader->find, reader->scope};
     if (strlen(text) > LONGEST)
-        return refuse(error, "wants at most %d bytes", LONGEST);
+        return ct_operand_refuse(error, "wants at most %d bytes", LONGEST);
     if (!parse_sum(&parser, operand, error))
         return FALSE;
     skip_spaces(&parser);
     if (*parser.at == '\0')
         return TRUE;
     g_autofree char *given = describe_rest(&parser);
-    return refuse(error, "wants an operator, but is given %s", given);
+    return ct_operand_refuse(error, "wants an operator, but is given %s", given);
 }
 
 /* The text of a number. NULL with an error. */
 static char *
-write_number(const Operand *operand, gboolean rounds, GError **error)
+write_number(const CtOperand *operand, gboolean rounds, GError **error)
 {
-    const char *unit = find_unit(operand);
+    const char *unit = ct_operand_find_unit(operand);
     if (!unit) {
-        g_autofree char *given = describe_unit(operand);
-        refuse(error, "wants a result in Hz, s, m, rad or B, or a number, but gives one in %s",
-               given);
+        g_autofree char *given = ct_operand_describe_unit(operand);
+        ct_operand_refuse(
+            error, "wants a result in Hz, s, m, rad or B, or a number, but gives one in %s", given);
         return NULL;
     }
     g_autofree char *number = ct_number_format(operand->number, rounds);
@@ -545,7 +328,7 @@ blame(const Reader *reader, const char *at, const char *expression, GError *caus
 static CtValue *
 expand_whole(const Reader *reader, const char *expression, GError **error)
 {
-    Operand operand;
+    CtOperand operand;
     if (!evaluate(reader, expression, &operand, error))
         return NULL;
     g_autofree char *text = operand.value ? NULL : write_number(&operand, FALSE, error);
@@ -561,21 +344,21 @@ expand_whole(const Reader *reader, const char *expression, GError **error)
 static gboolean
 append_expression(const Reader *reader, GString *text, const char *expression, GError **error)
 {
-    Operand operand;
+    CtOperand operand;
     if (!evaluate(reader, expression, &operand, error))
         return FALSE;
     const CtValue *value = operand.value;
     if (value && (value->kind != CT_VALUE_SCALAR || ct_value_is_nothing(value))) {
         g_autofree char *given = ct_value_describe(value);
-        return refuse(error, "wants a number or a text within a longer text, but is given %s",
-                      given);
+        return ct_operand_refuse(
+            error, "wants a number or a text within a longer text, but is given %s", given);
     }
     g_autofree char *number = value ? NULL : write_number(&operand, TRUE, error);
     if (!value && !number)
         return FALSE;
     g_string_append(text, value ? value->text : number);
     return text->len <= LONGEST_TEXT ||
-           refuse(error, "makes a text of more than %d bytes", LONGEST_TEXT);
+           ct_operand_refuse(error, "makes a text of more than %d bytes", LONGEST_TEXT);
 }
 
 /* The end of the expression that begins at `dollar`; NULL with an error. */
@@ -586,7 +369,7 @@ find_end(const Reader *reader, const char *dollar, GError **error)
     if (end)
         return end + 1;
     GError *cause = NULL;
-    refuse(&cause, "begins an expression, which wants a '}' at its end");
+    ct_operand_refuse(&cause, "begins an expression, which wants a '}' at its end");
     blame(reader, dollar, "${", cause, error);
     return NULL;
 }

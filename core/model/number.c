@@ -82,6 +82,12 @@ ct_number_invert(CtNumber number)
     return (CtNumber){1 / number.value, sign * number.denominator, sign * number.numerator};
 }
 
+gboolean
+ct_number_is_integer(const CtNumber *number)
+{
+    return number->denominator == 1;
+}
+
 CtNumber
 ct_number_floor(CtNumber number)
 {

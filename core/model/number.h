@@ -16,6 +16,7 @@ CtNumber ct_number_add(CtNumber a, CtNumber b);
 CtNumber ct_number_multiply(CtNumber a, CtNumber b);
 /* `number` is not 0. */
 CtNumber ct_number_invert(CtNumber number);
+gboolean ct_number_is_integer(const CtNumber *number);
 /* The largest integer that is not above an exact number. */
 CtNumber ct_number_floor(CtNumber number);
 
