@@ -26,7 +26,7 @@ run(int argc, char **argv, GError **error)
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet,
          "Print nothing if there is no error or warning", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &is_json,
-         "Print errors, warnings and streams as JSON, for programs", NULL},
+         "Print errors, warnings, nodes and streams as JSON, for programs", NULL},
         G_OPTION_ENTRY_NULL,
     };
     CtGraphOptions options = {0};

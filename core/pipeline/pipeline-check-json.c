@@ -1,48 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a check has found, as JSON. */
-#include "model/clock.h"
 #include "pipeline-private.h"
 
 #include <cornerturn/json.h>
-
-static void
-add_stream(CtJson *json, const CtNode *node, guint output)
-{
-    const CtStream *stream = &node->outputs[output];
-    ct_json_begin_object(json, NULL);
-    ct_json_add_text(json, "node", node->name);
-    ct_json_add_text(json, "stage", node->stage->name);
-    ct_json_add_text(json, "output", node->stage->outputs[output].name);
-    ct_json_add_text(json, "type", ct_type_info(stream->type)->name);
-    ct_json_begin_array(json, "axes");
-    for (guint a = 0; a < stream->n_axes; a++) {
-        ct_json_begin_object(json, NULL);
-        ct_json_add_text(json, "name", stream->axes[a].name);
-        if (stream->axes[a].length >= 0)
-            ct_json_add_integer(json, "length", stream->axes[a].length);
-        ct_json_end_object(json);
-    }
-    ct_json_end_array(json);
-    if (stream->rate_num)
-        ct_json_add_real(json, "sample_rate", ct_stream_sample_rate(stream));
-    g_autofree char *start = stream->rate_num ? ct_stream_utc(stream, stream->start) : NULL;
-    if (start)
-        ct_json_add_text(json, "start_utc", start);
-    ct_json_end_object(json);
-}
-
-static void
-add_streams(CtJson *json, const CtGraph *graph)
-{
-    ct_json_begin_array(json, "streams");
-    for (guint i = 0; graph && i < graph->nodes->len; i++) {
-        const CtNode *node = &ct_graph_node(graph, i)->node;
-        for (guint o = 0; o < node->n_outputs; o++)
-            if (node->outputs[o].type != CT_TYPE_NONE)
-                add_stream(json, node, o);
-    }
-    ct_json_end_array(json);
-}
 
 /* An error "FILE:LINE:COLUMN: …"; the place is left out if the message has none. */
 static void
@@ -92,6 +52,6 @@ ct_pipeline_check_json(const CtPipeline *pipeline, const GError *error)
     g_autoptr(GPtrArray) warnings =
         pipeline ? ct_pipeline_collect_warnings(pipeline) : ct_warnings_new();
     ct_warnings_add_json(json, "warnings", warnings);
-    add_streams(json, pipeline ? pipeline->graph : NULL);
+    ct_pipeline_add_nodes_json(json, pipeline ? pipeline->graph : NULL);
     return ct_json_free_to_text(json, TRUE);
 }

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "run/scheduler.h"
 
+#include <cornerturn/json.h>
 #include <cornerturn/send.h>
 
 typedef struct CtSinkSends CtSinkSends;
@@ -74,6 +75,9 @@ gboolean ct_pipeline_find_workers(guint *n_workers, GError **error);
 gboolean ct_pipeline_configure(CtPipeline *pipeline, GError **error);
 /* Settles the options of plans that depend on the graph, which is checked. */
 void ct_pipeline_settle(CtPipeline *pipeline);
+/* (pipeline-streams.c) Adds the nodes with their streams, as ct_pipeline_streams_json() has them;
+ * none if `graph` is NULL. */
+void ct_pipeline_add_nodes_json(CtJson *json, const CtGraph *graph);
 /* Begins a new list of the warnings of a run or a verification. */
 void ct_pipeline_renew_late_warnings(CtPipeline *pipeline);
 /* All warnings until now: an array of CtWarning, for g_ptr_array_unref. */

@@ -94,22 +94,28 @@ add_outputs(CtJson *json, const CtNode *node)
     ct_json_end_array(json);
 }
 
+void
+ct_pipeline_add_nodes_json(CtJson *json, const CtGraph *graph)
+{
+    ct_json_begin_array(json, "nodes");
+    for (guint i = 0; graph && i < graph->nodes->len; i++) {
+        const CtGraphNode *node = ct_graph_node(graph, i);
+        ct_json_begin_object(json, NULL);
+        ct_json_add_text(json, "name", node->node.name);
+        ct_json_add_text(json, "stage", node->node.stage->name);
+        add_inputs(json, graph, node);
+        add_outputs(json, &node->node);
+        ct_json_end_object(json);
+    }
+    ct_json_end_array(json);
+}
+
 char *
 ct_pipeline_streams_json(CtPipeline *pipeline, GError **error)
 {
     if (!ct_pipeline_check(pipeline, error))
         return NULL;
     CtJson *json = ct_json_new();
-    ct_json_begin_array(json, "nodes");
-    for (guint i = 0; i < pipeline->graph->nodes->len; i++) {
-        const CtGraphNode *node = ct_graph_node(pipeline->graph, i);
-        ct_json_begin_object(json, NULL);
-        ct_json_add_text(json, "name", node->node.name);
-        ct_json_add_text(json, "stage", node->node.stage->name);
-        add_inputs(json, pipeline->graph, node);
-        add_outputs(json, &node->node);
-        ct_json_end_object(json);
-    }
-    ct_json_end_array(json);
+    ct_pipeline_add_nodes_json(json, pipeline->graph);
     return ct_json_free_to_text(json, TRUE);
 }

@@ -135,10 +135,11 @@ class CheckJson(unittest.TestCase):
         self.assertEqual(found["warnings"], [{
             "kind": "parameter", "node": None, "place": "g.yaml:2:15",
             "message": "parameter 'n' has no effect: no expression names it"}])
-        stream = found["streams"][0]
-        self.assertEqual((stream["node"], stream["stage"], stream["output"]), ("sky", "generate", "voltages"))
-        self.assertIn({"name": "time", "length": 1000}, stream["axes"])
-        self.assertEqual(stream["sample_rate"], 1e6)
+        self.assertEqual([(node["name"], node["stage"]) for node in found["nodes"]],
+                         [("sky", "generate"), ("out", "discard")])
+        stream = found["nodes"][0]["outputs"][0]
+        self.assertEqual(stream["name"], "voltages")
+        self.assertIn(("time", 1000), [(axis["name"], axis["length"]) for axis in stream["axes"]])
 
     def test_errors(self):
         """Each error that does not follow from another one, and no other."""
@@ -157,7 +158,7 @@ class CheckJson(unittest.TestCase):
                          [(2, 27), (2, 64), (3, 60), (4, 21), (6, 32), (9, 39), (8, 3)])
         self.assertEqual({fault["file"] for fault in found["errors"]}, {"g.yaml"})
         self.assertIn("did you mean 'sample_rate'?", found["errors"][0]["message"])
-        self.assertEqual(found["streams"], [])
+        self.assertEqual(found["nodes"], [])
         self.assertEqual(len(done.stderr.splitlines()), 7)
 
     def test_a_message_of_several_lines(self):

@@ -30,8 +30,8 @@ G_BEGIN_DECLS
 
 typedef struct CtPipeline CtPipeline;
 
-/* Reads a graph from a file. Errors give places in that file; all that do not follow from others are
- * told, a line each. */
+/* Reads a graph from a file. Errors give places in that file; all that do not follow from others
+ * are told, a line each. */
 CT_EXPORT CtPipeline *ct_pipeline_load(const char *path, GError **error);
 /* The same with settings, as ct_pipeline_set() takes each: for graphs with parameters that have no
  * value of their own. NULL-terminated, or NULL. */
@@ -133,8 +133,9 @@ CT_EXPORT const CtStream *ct_pipeline_stream(CtPipeline *pipeline, const char *n
                                              const char *output, GError **error);
 /* What the graph says of itself, `description`, owned by the pipeline; NULL: nothing. */
 CT_EXPORT const char *ct_pipeline_description(const CtPipeline *pipeline);
-/* What a check has found, as JSON: `description`, `errors`, `warnings`, `streams`. `pipeline` NULL: it
- * could not be loaded. `error` is that of the function that failed; NULL: none has. Allocated. */
+/* What a check has found, as JSON: `description`, `errors`, `warnings`, and `nodes` as
+ * ct_pipeline_streams_json() has them. `pipeline` NULL: it could not be loaded. `error` is that of
+ * the function that failed; NULL: none has. Allocated. */
 CT_EXPORT char *ct_pipeline_check_json(const CtPipeline *pipeline, const GError *error);
 /* The nodes with their stages, and the type and axes of each output, for people; allocated. Checks
  * first if necessary. */
