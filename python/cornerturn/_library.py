@@ -164,6 +164,7 @@ _FUNCTIONS = {
     "pipeline_feed_end": (_integer, [_pointer, _text, _error]),
     "pipeline_take": (_integer, [_pointer, _text, _real, ctypes.POINTER(Block), _error]),
     "pipeline_give_back": (None, [_pointer, _text]),
+    "pipeline_picture": (ALLOCATED, [_pointer, _text, ctypes.POINTER(ctypes.c_uint64), _error]),
     "inspect": (ALLOCATED, [_text, ctypes.POINTER(ctypes.POINTER(_text)), _error]),
     "register_plugin": (_integer, [_pointer, _error]),
     "stream_copy": (None, [_pointer, _pointer]),

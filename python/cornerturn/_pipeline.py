@@ -11,6 +11,7 @@ import weakref
 import numpy
 
 from . import _block, _endpoint, _errors, _graph, _library
+from ._picture import Picture
 from ._plan import Plan
 from ._stream import Streams
 
@@ -251,6 +252,12 @@ class Pipeline:
                                      "or start()")
         return json.loads(_library.take_text(
             _library.functions["pipeline_stats_json"](self._pointer)))
+
+    def picture(self, node):
+        """The newest Picture of its stream that a node shows, as a stage monitor does; None: there is
+        none yet."""
+        text = self._call("picture", _library.encode(node), None)
+        return Picture(json.loads(_library.take_text(text))) if text else None
 
     def close(self):
         """Stops a run that is not over, without completing its sinks, and frees the pipeline."""

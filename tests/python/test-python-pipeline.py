@@ -196,6 +196,38 @@ class Streams(unittest.TestCase):
             self.assertEqual(stream["channel"].parent, "subband")
 
 
+class Pictures(unittest.TestCase):
+    def test_means(self):
+        """Those of the samples that the picture names, against NumPy's."""
+        x = numpy.arange(64 * 6, dtype="i1").reshape(64, 3, 2)  # [time station part]
+        graph = {"stages": {
+            "x": {"stage": "input", "layout": "ci8[time station]", "shape": [-1, 3], "sample_rate": 1000,
+                  "loses": ["station"]},
+            "look": {"stage": "monitor", "from": "x", "period": 0}}}
+        validity = numpy.ones((3, 64), bool)
+        validity[2] = False
+        with cornerturn.Pipeline(graph) as pipeline:
+            with self.assertRaises(cornerturn.OrderError):
+                pipeline.picture("look")
+            pipeline.start()
+            self.assertIsNone(pipeline.picture("look"))
+            pipeline.feed("x", x.copy(), validity)
+            pipeline.feed_end("x")
+            pipeline.wait()
+            picture = pipeline.picture("look")
+            with self.assertRaises(cornerturn.ConfigError):
+                pipeline.picture("none")
+        z = cornerturn.to_complex(x, "ci8")[picture.tick:picture.tick + picture.n_samples]
+        self.assertEqual((picture["station"].length, picture.type, picture.sample_rate),
+                         (3, "ci8", 1000))
+        numpy.testing.assert_allclose(picture.mean[:2], z.mean(0)[:2], rtol=1e-6)
+        numpy.testing.assert_allclose(picture.power[:2], (abs(z) ** 2).mean(0)[:2], rtol=1e-6)
+        self.assertTrue(numpy.isnan(picture.power[2]))
+        self.assertEqual(picture.valid.tolist(), [1, 1, 0])
+        self.assertEqual((picture.levels[0], picture.levels[-1], picture.counts.sum()),
+                         (-128, 127, 4 * picture.n_samples))
+
+
 class Errors(unittest.TestCase):
     def catch(self, kind, graph, run=cornerturn.Pipeline.run, **settings):
         with self.assertRaises(kind) as caught:
