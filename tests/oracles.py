@@ -66,6 +66,8 @@ BLIMPY = "blimpy==2.1.4 h5py==3.16.0 hdf5plugin==7.1.0 setuptools==65.5.0"
 CASACORE = ("pyuvdata==3.2.8 astropy-iers-data==0.2026.11.2.0.34.55 "
             "python-casacore==3.8.1")
 H5PY = "h5py==3.16.0"
+# matplotlib-inline: one for the matplotlib of Debian 12.
+NBCLIENT = "nbclient==0.10.2 ipykernel==6.30.1 matplotlib-inline==0.1.6"
 PYUVDATA = "pyuvdata==3.2.8 astropy-iers-data==0.2026.11.2.0.34.55"
 SPEAD2 = "spead2==4.5.1"
 SIGMF = "sigmf==1.14.0"
