@@ -355,6 +355,7 @@ with cornerturn.Pipeline({ENDLESS.format(path)!r}, workers=1) as pipeline:
                     ran = program(f"""
 import threading, numpy, cornerturn
 G = {FED!r}
+threading.excepthook = lambda _: None  # what the thread says would be mixed with the exception
 def feed():
     while True:
         p.feed("x", numpy.zeros(1000, numpy.float32))
