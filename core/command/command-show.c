@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cornerturn show`: draws what a file contains. */
+#define _GNU_SOURCE
 #include "command.h"
 #include "show/show.h"
 
@@ -63,12 +64,12 @@ static void
 take_terminal(CtShow *show)
 {
     struct winsize size;
-    const char *colours = g_getenv("COLORTERM");
+    const char *colours = secure_getenv("COLORTERM");
     const gboolean is_terminal = isatty(STDOUT_FILENO);
     const gboolean has_colours =
         colours && (strstr(colours, "truecolor") || strstr(colours, "24bit"));
     show->format =
-        is_terminal && has_colours && !g_getenv("NO_COLOR") ? CT_SHOW_COLOURS : CT_SHOW_TEXT;
+        is_terminal && has_colours && !secure_getenv("NO_COLOR") ? CT_SHOW_COLOURS : CT_SHOW_TEXT;
     show->width = COLUMNS;
     show->height = LINES;
     if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && size.ws_row) {
@@ -154,9 +155,7 @@ run(int argc, char **argv, GError **error)
         {"quantity", 0, 0, G_OPTION_ARG_STRING, &given.quantity,
          "Draw value, power, amplitude, phase or validity", "NAME"},
         {"select", 0, 0, G_OPTION_ARG_STRING_ARRAY, &given.select,
-         "Draw a part, by a parameter of the stage select, such as pol=1 or time=[0 s, 1 s]; may "
-         "be "
-         "repeated",
+         "Draw a part, by a parameter of the stage select, such as pol=1; may be repeated",
          "PARAMETER=VALUE"},
         {"channels", 0, 0, G_OPTION_ARG_INT64, &given.channels,
          "Draw spectra of voltages with this number of channels", "N"},
