@@ -207,7 +207,8 @@ ct_graph_check_files(const CtGraph *graph, GError **error)
     for (guint i = 0; i < graph->nodes->len; i++) {
         const CtGraphNode *node = graph->nodes->pdata[i];
         const CtParam *param = node->node.stage->params;
-        for (; param && param->name; param++)
+        /* What is wrong with a broken node's paths has been said, or may follow from it. */
+        for (; param && param->name && !node->is_broken; param++)
             if (param->kind == CT_PARAM_PATH && !check_param(known, files, node, param, error))
                 return FALSE;
     }
