@@ -51,7 +51,7 @@ export function cyclic(x) {
 
 // A canvas with axes. Plots are in pixels of CSS; `x` and `y` have { low, high, unit, name }.
 export class Plot {
-  constructor(canvas, height, x, y) {
+  constructor(canvas, height, x, y, right = 20) {
     const width = canvas.clientWidth || 480, ratio = window.devicePixelRatio || 1;
     canvas.style.height = `${height}px`;
     canvas.width = Math.round(width * ratio);
@@ -61,7 +61,7 @@ export class Plot {
     this.context.font = "11px system-ui, sans-serif";
     this.left = 58;
     this.top = 6;
-    this.width = width - this.left - 20;
+    this.width = width - this.left - right;
     this.height = height - this.top - 34;
     this.x = x;
     this.y = y;
@@ -90,9 +90,10 @@ export class Plot {
       const found = ticks(axis.low / factor, axis.high / factor, n);
       const step = found.length > 1 ? found[1] - found[0] : 1;
       const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-      const text = (value) => size(axis) / factor >= 1e5 || step < 1e-4 ? value.toPrecision(3)
+      const text = (value) => axis.labels ? axis.labels[Math.round(value)] ?? "" : size(axis) / factor >= 1e5 || step < 1e-4 ? value.toPrecision(3)
         : value.toFixed(digits);
-      return [found.map((value) => [value * factor, text(value)]),
+      const whole = axis.labels ? found.filter((value) => Number.isInteger(value)) : found;
+      return [whole.map((value) => [value * factor + (axis.offset ?? 0), text(value)]),
         [axis.name, axis.unit ? `(${prefix}${axis.unit})` : ""].join(" ").trim()];
     };
     const [xs, xName] = labels(this.x, this.width / 80);
@@ -146,6 +147,30 @@ export class Plot {
       this.context.fillRect(from + 0.5, Math.min(base, end), Math.max(to - from - 1, 0.6),
         Math.abs(base - end));
     });
+  }
+
+  // Names of lines, in their colours.
+  key(names, strokes) {
+    const context = this.context;
+    context.textAlign = "right";
+    names.forEach((name, i) => {
+      context.fillStyle = strokes[i % strokes.length];
+      context.fillText(name, this.left + this.width - 6, this.top + 14 + 13 * i);
+    });
+  }
+
+  // The colours of an image, beside it, with the values at both ends.
+  bar(low, high, map, text) {
+    const context = this.context, left = this.left + this.width + 8;
+    for (let row = 0; row < this.height; row++) {
+      const [red, green, blue] = map(1 - row / this.height);
+      context.fillStyle = `rgb(${red} ${green} ${blue})`;
+      context.fillRect(left, this.top + row, 8, 1.5);
+    }
+    context.fillStyle = colour("faint");
+    context.textAlign = "left";
+    context.fillText(text(high), left + 12, this.top + 9);
+    context.fillText(text(low), left + 12, this.top + this.height);
   }
 
   // An image of values [row][column], the first row at the top; not finite: a gap.

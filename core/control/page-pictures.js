@@ -75,6 +75,8 @@ function nearest(values, value) {
 
 const inDecibels = (value) => Number.isFinite(value) ? `${value.toFixed(1)} dB` : "no valid sample";
 
+const BAR = 68; // pixels for the colours beside an image
+
 // ---- views: each draws one canvas of a panel; `suits` says for which pictures. A plot's `read` says
 // what is at a point. ----
 
@@ -90,6 +92,7 @@ function spectrum(panel, canvas) {
     { low, high, name: "power (dB)" });
   all.forEach((ys, k) => plot.line(by.map((i) => xs[i]), ys, LINES[k % LINES.length]));
   plot.axes();
+  plot.key(lines.map((line) => line.name), LINES);
   plot.read = ([x]) => {
     const i = nearest(by.map((k) => xs[k]), x);
     return `${quantity(xs[by[i]], axis.unit ?? "", 7)}: ${all.map((ys) => inDecibels(ys[i])).join(", ")}`;
@@ -105,9 +108,10 @@ function waterfall(panel, canvas) {
   const ages = panel.history.length > 1
     ? (performance.now() - panel.history.at(-1).time) / 1000 : 0;
   const plot = new Plot(canvas, 190, axisOf(axis.unit === "Hz" ? "frequency" : axis.name, xs, axis.unit),
-    { low: -ages, high: 0, unit: "s", name: "time" });
+    { low: -ages, high: 0, unit: "s", name: "by the clock" }, BAR);
   plot.image(rows, low, high, sequential);
   plot.axes();
+  plot.bar(low, high, sequential, inDecibels);
   const sorted = order(xs).map((i) => xs[i]);
   plot.read = ([x, y]) => {
     const row = rows[Math.min(Math.floor(-y / (ages || 1) * rows.length), rows.length - 1)];
@@ -128,11 +132,13 @@ function matrix(value, limits, map, say) {
     const [low, high] = limits ?? range(rows.flat(), 0);
     const plot = new Plot(canvas, 230,
       axis ? axisOf(axis.unit === "Hz" ? "frequency" : axis.name, xs, axis.unit) : { low: 0, high: 1, name: "" },
-      { low: 0, high: baseline.of, name: "baseline" });
+      { low: 0, high: baseline.length, name: "baseline", offset: 0.5,
+        labels: Array.from({ length: baseline.length }, (_, b) => picture.label(baseline, b)) }, BAR);
     plot.image(rows, low, high, map);
     plot.axes();
+    plot.bar(low, high, map, say);
     plot.read = ([x, y]) => {
-      const b = Math.floor(y / baseline.of * baseline.length);
+      const b = Math.floor(y);
       const i = nearest(by.map((k) => xs[k]), x);
       const at = axis ? `, ${quantity(xs[by[i]], axis.unit ?? "", 7)}` : "";
       return `baseline ${picture.label(baseline, b)}${at}: ${say(rows[baseline.length - 1 - b][i])}`;
@@ -170,7 +176,8 @@ function along(name, title, value, fixedLow, fixedHigh) {
     const pol = picture.has("pol") ? { pol: panel.indices.pol ?? 0 } : {};
     const ys = overAxis(picture, name, pol, (i) => value(picture, i));
     const [low, high] = range(ys);
-    const plot = new Plot(canvas, 130, { low: -0.5, high: axis.length - 0.5, name },
+    const plot = new Plot(canvas, 130, { low: -0.5, high: axis.length - 0.5, name,
+      labels: ys.map((_, i) => picture.label(axis, i)) },
       { low: fixedLow ?? low, high: fixedHigh ?? high, name: title });
     plot.bars(ys.map((_, i) => i), ys, 1, colour("bar"));
     plot.axes();
@@ -210,7 +217,7 @@ const VIEWS = [
     draw: matrix((p, i) => Math.abs(p.amplitude(i)) > 0 ? (p.turn(i) / (2 * Math.PI) + 1) % 1 : NaN, [0, 1],
       cyclic, (turn) => Number.isFinite(turn) ? `${(360 * turn).toFixed(0)}°` : "no valid sample") },
   { name: "beams", title: "Power of beams", suits: (p) => p.has("beam"),
-    draw: along("beam", "power (dB)", (p, i) => decibels(p.strength(i))) },
+    draw: along("beam", "power", (p, i) => p.strength(i), 0) },
   { name: "stations", title: "Level of stations", suits: (p) => p.has("station"),
     draw: along("station", "rms", rms, 0) },
   { name: "valid", title: "Valid samples of stations", suits: (p) => p.has("station"),
@@ -239,9 +246,9 @@ export class Panel {
   lines() {
     const axis = this.picture.axes.find((one) => ["stokes", "pol"].includes(one.name));
     if (!axis)
-      return [{ indices: {} }];
-    return Array.from({ length: Math.min(axis.length, LINES.length) },
-      (_, i) => ({ indices: { [axis.name]: i } }));
+      return [{ indices: {}, name: "" }];
+    return Array.from({ length: Math.min(axis.length, LINES.length) }, (_, i) =>
+      ({ indices: { [axis.name]: i }, name: `${axis.name} ${this.picture.label(axis, i)}` }));
   }
 
   update(json) {
@@ -255,7 +262,7 @@ export class Panel {
     this.element.querySelector("p").textContent = [json.type,
       this.picture.axes.map((axis) => `${axis.name} ${axis.of}`).join(", "),
       json.utc ?? `tick ${json.tick}`,
-      `${json.samples} samples at ${quantity(json.rate, "Hz")}`].join(" · ");
+      `${json.samples} sample${json.samples === 1 ? "" : "s"} at ${quantity(json.rate, "Hz")}`].join(" · ");
     this.draw();
   }
 

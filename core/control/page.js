@@ -91,7 +91,7 @@ const COLUMNS = [
   { head: "samples", field: "samples", text: (node) => node.samples.toLocaleString("en") },
   { head: "rate", field: "sampleRate", text: (node) => quantity(node.sampleRate, "samples/s", 3) },
   { head: "bytes", field: "byteRate", text: (node) => quantity(node.byteRate, "B/s", 3) },
-  { head: "busy", field: "busy", text: (node) => percent(node.busy), share: (node, n) => node.busy / n },
+  { head: "of the workers", field: "busy", text: (node, n) => percent(node.busy / n), share: (node, n) => node.busy / n },
   { head: "queue", field: "queue", text: (node) => percent(node.queue), share: (node) => node.queue },
   { head: "invalid", field: "invalid", text: (node) => node.invalid.toLocaleString("en"),
     isBad: (node) => node.invalid > 0 },
@@ -100,7 +100,7 @@ const COLUMNS = [
 ];
 
 function cellOf(column, node, workers) {
-  const cell = make("td"), text = make("span", column.text(node));
+  const cell = make("td"), text = make("span", column.text(node, workers));
   cell.dataset.node = node.name;
   cell.dataset.field = column.field;
   cell.dataset.value = typeof node[column.field] === "object" ? "" : node[column.field];
@@ -234,6 +234,8 @@ function showParameters(parameters) {
     select.replaceChildren(...names.map((name) => new Option(name, name)));
   const chosen = parameters[names.indexOf(select.value)];
   byId("value").placeholder = chosen ? chosen.value ?? chosen.wants ?? "" : "";
+  byId("when").placeholder = !chosen || chosen.next === null ? ""
+    : byId("from").value === "utc" ? chosen.utc ?? "" : String(chosen.next);
   for (const control of byId("steer").querySelectorAll("#parameter, #value, #from, [type=submit]"))
     control.disabled = names.length === 0;
 }
@@ -314,7 +316,9 @@ async function follow() {
     await look();
   } catch (error) {
     byId("state").className = "gone";
-    byId("state").textContent = `the run does not answer: ${error.message}`;
+    byId("state").textContent = before ? "the run has ended, or its port is closed"
+      : `the run does not answer: ${error.message}`;
+    document.title = `${byId("graph-name").textContent}: gone – Cornerturn`;
   }
   setTimeout(follow, PERIOD);
 }
