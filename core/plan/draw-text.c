@@ -104,7 +104,7 @@ ct_plan_busy_texts(const CtPlan *plan)
         g_ptr_array_insert(
             texts, plan->alone > plan->busy[busiest] ? 0 : -1,
             g_strdup_printf("one thread, for '%s', %.3g s", longest->name, plan->alone));
-    g_ptr_array_insert(texts, 0, g_strdup("busy for a second of stream:"));
+    g_ptr_array_insert(texts, 0, g_strdup("predicted to be busy for a second of stream:"));
     g_ptr_array_add(texts, NULL);
     return (char **)g_ptr_array_free(g_steal_pointer(&texts), FALSE);
 }

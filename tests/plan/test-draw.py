@@ -242,7 +242,7 @@ class Drawing(graphs.GraphTest):
         said = [text.text for text in root.iter(SVG + "text")]
         for text in ("a>transpose", "correlate", "reference · host", "ci8[station time pol]",
                      "cf32[time pol' baseline pol]", "time 4096, station 2, pol 2", "inserted",
-                     "busy for a second of stream:"):
+                     "predicted to be busy for a second of stream:"):
             self.assertIn(text, said)
         self.assertTrue(any(re.fullmatch(r"[\d.]+ KiB", text) for text in said))
         self.assertTrue(any(re.fullmatch(r"busy [\d.]+%", text) for text in said))
