@@ -78,7 +78,7 @@ class Input:
                 self._refuse("an array of NumPy, or copy=True", type(array).__name__)
             array = numpy.asarray(array)
         if copy:
-            if not numpy.can_cast(array.dtype, self.kind.dtype, "same_kind"):
+            if not _types.becomes(array.dtype, self.kind):
                 self._refuse(f"elements {self.kind.dtype} for {self.kind.name}", array.dtype)
             array = numpy.array(array, self.kind.dtype, order="C")
         self._check(array.shape, array.dtype)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds libcornerturn, loads it, and calls its functions."""
+import collections
 import ctypes
 import ctypes.util
 import os
@@ -195,6 +196,19 @@ functions = _declare()
 quark = functions["error_quark"]()
 
 
+# Ends of messages, and the exceptions in Python of which they tell, the newest last.
+_causes = collections.deque(maxlen=16)
+
+
+def keep_cause(text, failure):
+    """The exception of each error whose message ends with a text will name a failure as its cause."""
+    _causes.append((text, failure))
+
+
+def _find_cause(message):
+    return next((failure for text, failure in reversed(list(_causes)) if message.endswith(text)), None)
+
+
 def raise_error(error):
     """Raises the exception of a GError, a pointer that is not NULL, and frees it."""
     contents = error.contents
@@ -203,7 +217,7 @@ def raise_error(error):
         kind = _errors.CODES[contents.code]
     message = contents.message.decode(errors="replace")
     functions["g_error_free"](error)
-    raise kind(message)
+    raise kind(message) from (_find_cause(message) if kind is _errors.PluginError else None)
 
 
 class Call:

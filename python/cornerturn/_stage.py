@@ -8,7 +8,7 @@ import re
 
 import numpy
 
-from . import _library, _types
+from . import _errors, _library, _types
 
 _text, _pointer, _integer = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int
 _MAGIC, _ABI = 0x43546e31, 7
@@ -110,10 +110,28 @@ def _view(block):
     return numpy.ndarray(shape, kind.dtype, memory, 0, strides)
 
 
+class _Misfit(Exception):
+    """What a function returns does not fit the output."""
+
+
+def _fit(name, result, kind, shape):
+    """The array of what a function returned: of a dtype that becomes the type of the output, and of its shape."""
+    array = numpy.asarray(result)
+    if not _types.becomes(array.dtype, kind):
+        given = type(result).__name__ if array.dtype == object else array.dtype
+        raise _Misfit(f"the function '{name}' returned {given} where out is {kind.name}")
+    if array.shape != shape:
+        raise _Misfit(f"the function '{name}' returned shape {array.shape} where {shape} is wanted")
+    return array
+
+
 def _tell(error, failure):
     """Sets a GError to an exception; 0, which is FALSE."""
-    message = f"{type(failure).__name__}: {failure}".encode()
-    _library.functions["g_set_error_literal"](error, _library.quark, _PLUGIN_ERROR, message)
+    text = str(failure)
+    if not isinstance(failure, _Misfit):
+        text = f"{type(failure).__name__}: {failure}"
+        _library.keep_cause(text, failure)
+    _library.functions["g_set_error_literal"](error, _library.quark, _PLUGIN_ERROR, text.encode(errors="replace"))
     return 0
 
 
@@ -123,8 +141,8 @@ _PLUGIN_ERROR = 4  # CT_ERROR_PLUGIN
 class _Functions:
     """The functions of a stage as the library calls them, on its threads."""
 
-    def __init__(self, function, n_inputs, out_type, params):
-        self._function, self._n_inputs, self._params = function, n_inputs, params
+    def __init__(self, name, function, n_inputs, out_type, params):
+        self._name, self._function, self._n_inputs, self._params = name, function, n_inputs, params
         self._type = out_type
         self._states, self._numbers = {}, itertools.count(1)
 
@@ -160,10 +178,11 @@ class _Functions:
             out = work.contents.outputs[0]
             if not out.data:
                 return 1
-            arrays = [_view(work.contents.inputs[i]) for i in range(self._n_inputs)]
-            for array in arrays:
-                array.flags.writeable = False
-            _view(out)[...] = self._function(*arrays, **self._states[state])
+            # Copies, for the function may keep them, and the traceback of its exception does.
+            arrays = [_view(work.contents.inputs[i]).copy() for i in range(self._n_inputs)]
+            view = _view(out)
+            result = self._function(*arrays, **self._states[state])
+            view[...] = _fit(self._name, result, _types.BY_NUMBER[out.type], view.shape)
             return 1
         except BaseException as failure:  # pylint: disable=broad-exception-caught
             return _tell(error, failure)
@@ -176,6 +195,20 @@ def _find_type(layout):
     """The number of the one type in a pattern; 0: it has none, or several."""
     name = re.match(r"[\w|]*", layout)[0]
     return _types.BY_NUMBER.index(_types.find(name)) if name and "|" not in name else 0
+
+
+def _find_axes(layout):
+    """The names in a pattern, without those of blocks and parts."""
+    return {name for name in re.findall(r"[\w.:']+", layout.partition("[")[2] or layout.partition("{")[2])
+            if ":" not in name and name != "complex"}
+
+
+def _check_axes(name, first, output):
+    """The output has the axes of the first input, so each pattern has a place for those of the other."""
+    here, there = _find_axes(first), _find_axes(output)
+    if ("..." not in there and here - there) or ("..." not in here and there - here - {"..."}):
+        raise _errors.ParameterError(f"stage '{name}' wants an output with the axes of its first input, {first}, "
+                                     f"but is given {output}")
 
 
 def _ports(ports):
@@ -204,7 +237,8 @@ def stage(function=None, *, inputs=None, output="f32[time ...]", name=None):
         if type(value) not in _KINDS:
             raise TypeError(f"parameter '{key}' wants a default that is bool, int, float or str")
     encoded = (name or function.__name__).encode()
-    made = _Functions(function, len(inputs), _find_type(output), params)
+    _check_axes(encoded.decode(), next(iter(inputs.values())), output)
+    made = _Functions(encoded.decode(), function, len(inputs), _find_type(output), params)
     rows = [_Param(name=key.encode(), kind=_KINDS[type(value)][0], fallback=_KINDS[type(value)][2](value).encode(),
                    help=b"a parameter of the function") for key, value in params.items()]
     summary = ((function.__doc__ or "a function").strip().splitlines()[0].rstrip(".") + " (in Python: slow)")

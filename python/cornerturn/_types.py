@@ -34,6 +34,13 @@ def find(name):
     return BY_NAME[name]
 
 
+def becomes(dtype, kind):
+    """Whether elements of a dtype may be converted to a type: to a float from those of any width and from
+    integers, to an integer from those that it holds all."""
+    casting = "same_kind" if kind.dtype.kind in "fc" else "safe"
+    return numpy.can_cast(dtype, kind.dtype, casting)
+
+
 def unpack_ci4(array):
     """complex64 of the bytes of ci4."""
     signed = numpy.asarray(array).view(numpy.int8)

@@ -112,6 +112,7 @@ class Refusals(unittest.TestCase):
         self.refuse("f32", zeros((0, 3), "f4"), "1 sample or more, but is given 0")
         self.refuse("f32", [[0, 0, 0]], "an array of NumPy, or copy=True, but is given list")
         self.refuse("i16", zeros((5, 3)), "elements int16 for i16, but is given float64", copy=True)
+        self.refuse("i16", zeros((5, 3), "i4"), "elements int16 for i16, but is given int32", copy=True)
         self.refuse("f32", zeros((5, 3), "f4"), "validity of the shape (5,), but is given (6,)",
                     validity=numpy.ones(6, bool))
         constant = zeros((5, 3), "f4")

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import traceback
 import unittest
 
 import sanitized
@@ -182,19 +183,85 @@ class Stages(unittest.TestCase):
             numpy.testing.assert_array_equal(
                 self.run_on(GRAPH.replace("times", "scaled"), numpy.ones(50, numpy.float32)), factor)
 
+    def fail(self, function, **ports):
+        cornerturn.stage(function, name="failing", **ports)
+        with self.assertRaises(cornerturn.PluginError) as caught:
+            self.run_on(GRAPH.replace("times", "failing"), numpy.ones(50, numpy.float32))
+        self.assertEqual(caught.exception.node, "t")
+        return caught.exception
+
+    def test_what_is_returned_fits(self):
+        """Floats of another width are converted; what would lose more is an error, and no other shape
+        is stretched."""
+        ports = {"inputs": {"in": "f32[time]"}}
+        for function, output, text in [
+                (lambda x: x * 1j, "f32[time]", "returned complex64 where out is f32"),
+                (lambda x: 1000 * x.astype("i2"), "i8[time]", "returned int16 where out is i8"),
+                (lambda x: x, "i16[time]", "returned float32 where out is i16"),
+                (lambda x: x * 1j, "ci8[time]", "returned complex64 where out is ci8"),
+                (lambda x: None, "f32[time]", "returned NoneType where out is f32"),
+                (lambda x: x[:1], "f32[time]", r"returned shape \(1,\) where \(\d+,\) is wanted"),
+                (lambda x: 1.0, "f32[time]", r"returned shape \(\) where \(\d+,\) is wanted")]:
+            with self.subTest(text, output=output):
+                failure = self.fail(function, output=output, **ports)
+                self.assertRegex(failure.text, f"^the function 'failing' {text}$")
+                self.assertIsNone(failure.__cause__)
+        for dtype in "f8", "f2", "i2", "?":
+            cornerturn.stage(lambda x, dtype=dtype: x.astype(dtype), name="wide", output="f32[time]")
+            numpy.testing.assert_array_equal(
+                self.run_on(GRAPH.replace("times", "wide"), numpy.ones(50, numpy.float32)), 1)
+
+    def test_arrays_are_those_of_the_function(self):
+        """It may change them, and keep them after the run."""
+        kept = []
+
+        def doubled(x):
+            x *= 2
+            kept.append(x)
+            return x
+
+        cornerturn.stage(doubled, output="f32[time]")
+        array = numpy.arange(50, dtype=numpy.float32)
+        got = self.run_on(GRAPH.replace("times", "doubled"), array)
+        numpy.testing.assert_array_equal(array, numpy.arange(50))
+        numpy.testing.assert_array_equal(got, 2 * array)
+        numpy.testing.assert_array_equal(numpy.concatenate(kept), got)
+
     def test_failures(self):
-        @cornerturn.stage(output="f32[time]")
         def failing(x):
             raise KeyError(f"of {x.dtype}")
 
-        with self.assertRaises(cornerturn.PluginError) as caught:
-            self.run_on(GRAPH.replace("times", "failing"), numpy.ones(50, numpy.float32))
-        self.assertEqual((caught.exception.node, caught.exception.text), ("t", "KeyError: 'of float32'"))
+        failure = self.fail(failing, output="f32[time]")
+        self.assertEqual(failure.text, "KeyError: 'of float32'")
+        self.assertEqual(failure.__cause__.args, ("of float32",))
+        frames = traceback.extract_tb(failure.__cause__.__traceback__)
+        self.assertEqual(frames[-1].line, 'raise KeyError(f"of {x.dtype}")')
+        with cornerturn.Pipeline(GRAPH.replace("times", "failing"), workers=1) as pipeline:
+            pipeline.start()
+            pipeline.feed("x", numpy.ones(50, numpy.float32))
+            for call in pipeline.wait, pipeline.wait, lambda: pipeline.take("y"):
+                with self.assertRaises(cornerturn.PluginError) as caught:
+                    call()
+                self.assertIsInstance(caught.exception.__cause__, KeyError)
 
         with self.assertRaisesRegex(TypeError, "wants a default that is bool, int, float or str"):
             cornerturn.stage(lambda x, *, y: x, name="wrong")
         with self.assertRaises(cornerturn.PluginError):
             cornerturn.stage(lambda x: x, name="wrong", output="f32[time")
+
+    def test_axes_are_those_of_the_first_input(self):
+        for given, output, fits in [
+                ("f32[time station]", "f32[time]", False), ("f32[time]", "f32[time beam]", False),
+                ("f32[time ...]", "f32[time]", False), ("f32{time station}", "f32[... time]", True),
+                ("f32[time pol pol']", "[pol time pol']", True), ("i8[time complex]", "i8[time]", True)]:
+            with self.subTest(given=given, output=output):
+                if fits:
+                    cornerturn.stage(lambda x: x, name="axes", inputs={"in": given}, output=output)
+                    continue
+                with self.assertRaises(cornerturn.ParameterError) as caught:
+                    cornerturn.stage(lambda x: x, name="axes", inputs={"in": given}, output=output)
+                self.assertEqual(str(caught.exception), "stage 'axes' wants an output with the axes of its first "
+                                 f"input, {given}, but is given {output}")
 
 
 if __name__ == "__main__":
