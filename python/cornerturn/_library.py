@@ -96,6 +96,11 @@ class Block(ctypes.Structure):
                 ("validity_on_device", ctypes.c_void_p), ("reserved", ctypes.c_uint64 * 2)]
 
 
+class Quantity(ctypes.Structure):
+    """CtQuantity of <cornerturn/text.h>."""
+    _fields_ = [("value", ctypes.c_double), ("numerator", ctypes.c_int64), ("denominator", ctypes.c_int64)]
+
+
 class TuneProgress(ctypes.Structure):
     """CtTuneProgress of <cornerturn/pipeline.h>."""
     _fields_ = [("what", ctypes.c_char_p), ("n_measured", ctypes.c_uint), ("n_kept", ctypes.c_uint),
@@ -167,6 +172,7 @@ _FUNCTIONS = {
     "pipeline_give_back": (None, [_pointer, _text]),
     "pipeline_picture": (ALLOCATED, [_pointer, _text, ctypes.POINTER(ctypes.c_uint64), _error]),
     "inspect": (ALLOCATED, [_text, ctypes.POINTER(ctypes.POINTER(_text)), _error]),
+    "quantity_parse": (_integer, [ctypes.POINTER(Quantity), _text, _text, _error]),
     "register_plugin": (_integer, [_pointer, _error]),
     "stream_copy": (None, [_pointer, _pointer]),
     "params_bool": (_integer, [_pointer, _text]),

@@ -3,6 +3,8 @@
 import atexit
 import ctypes
 import json
+import math
+import operator
 import os
 import threading
 import warnings
@@ -15,12 +17,42 @@ from ._picture import Picture
 from ._plan import Plan
 from ._stream import Streams
 
-# Settings with their functions; each makes what the function wants of a value.
+# Settings: "s" and "B" stand for quantities, whose texts may have units.
 _SETTINGS = {
-    "duration": float, "strict": int, "reads_pipes": int, "workers": int, "cpus": _library.encode,
-    "cache": int, "device_block": int, "in_flight": int, "costs": _library.encode,
-    "default_layouts": int, "fusion": int, "missing": int, "poison": int,
+    "duration": "s", "strict": int, "reads_pipes": int, "workers": int, "cpus": str, "cache": "B",
+    "device_block": "B", "in_flight": int, "costs": str, "default_layouts": int, "fusion": int,
+    "missing": int, "poison": int,
 }
+_WANTED = {
+    int: "an integer, 0 or more", str: "a text", "s": "a time such as '5 us', 0 or more",
+    "B": "an amount such as '1.5 GiB', 0 or more",
+}
+
+
+def _parse_quantity(text, unit):
+    quantity = _library.Quantity()
+    _library.call("quantity_parse", ctypes.byref(quantity), text.encode(), unit.encode())
+    return quantity.value
+
+
+def _convert(name, value):
+    """What the function of a setting wants of a value."""
+    kind = _SETTINGS[name]
+    try:
+        if kind is str:
+            return _library.encode(value)
+        if kind is int:
+            number = operator.index(value)
+        else:
+            number = _parse_quantity(value, kind) if isinstance(value, str) else float(value)
+            # Less than a byte would be 0, which stands for the default.
+            number = math.ceil(number) if kind == "B" else number
+        if number >= 0:
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise _errors.ParameterError(f"{name} wants {_WANTED[kind]}, but is given {value!r}")
+
 
 _alive = weakref.WeakSet()  # handles of all pipelines
 
@@ -100,7 +132,7 @@ class Pipeline:
                 for node, choice in value.items():
                     self._call("set_" + name, _library.encode(node), _library.encode(choice))
             elif name in _SETTINGS:
-                self._call("set_" + name, _SETTINGS[name](value))
+                self._call("set_" + name, _convert(name, value))
             else:
                 raise TypeError(f"no setting '{name}'; there are backend, variant, "
                                 f"{', '.join(_SETTINGS)}")

@@ -96,6 +96,26 @@ class Graphs(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "no setting 'worker'; there are backend, variant, "):
             cornerturn.Pipeline(SKY, worker=3)
 
+    def test_settings_are_quantities(self):
+        """Texts with units mean what numbers do; whatever is none names the setting."""
+        plans = []
+        for settings in [{"duration": 0.002, "cache": 1 << 15}, {"duration": "2 ms", "cache": "32 KiB"}]:
+            with cornerturn.Pipeline(SKY, workers=1, costs="off", **settings) as pipeline:
+                plans.append(pipeline.plan().text)
+                self.assertEqual(pipeline.run()["nodes"][0]["samples"], 2000)
+        self.assertEqual(*plans)
+        with cornerturn.Pipeline(SKY, workers=1, costs="off", cache="4 MiB") as pipeline:
+            self.assertNotEqual(pipeline.plan().text, plans[0])
+        amount = "an amount such as '1.5 GiB', 0 or more"
+        for name, wanted, values in [
+                ("duration", "a time such as '5 us', 0 or more", ["4 Hz", "", -1, float("nan"), None]),
+                ("cache", amount, ["2 s", -1, "-1 B", float("inf")]), ("device_block", amount, ["many"]),
+                ("workers", "an integer, 0 or more", ["2", 2.5, -1]), ("cpus", "a text", [3])]:
+            for value in values:
+                with self.subTest(name, value=value), self.assertRaises(cornerturn.ParameterError) as caught:
+                    cornerturn.Pipeline(SKY, **{name: value})
+                self.assertEqual(str(caught.exception), f"{name} wants {wanted}, but is given {value!r}")
+
     def test_a_plan_has_forms(self):
         with cornerturn.Pipeline(SKY, costs="off") as pipeline:
             plan = pipeline.plan()

@@ -111,14 +111,14 @@ class Structs(unittest.TestCase):
         structs = {"CtPort": _stage._Port, "CtParam": _stage._Param, "CtNode": _stage._Node,
                    "CtWork": _stage._Work, "CtStage": _stage._Stage, "CtRow": _stage._Row,
                    "CtVariant": _stage._Variant, "CtSizes": _stage._Sizes, "CtPlugin": _stage._Plugin,
-                   "CtBlock": _library.Block, "CtTuneControl": _library.TuneControl,
+                   "CtBlock": _library.Block, "CtQuantity": _library.Quantity, "CtTuneControl": _library.TuneControl,
                    "CtTuneProgress": _library.TuneProgress}
         members = [(name, field[0]) for name, struct in structs.items() for field in struct._fields_]
         wanted = [getattr(structs[name], field).offset for name, field in members]
         wanted += [ctypes.sizeof(_library.Block), _stage._TUNABLE_BYTES, _stage._ABI, _stage._MAGIC,
                    _stage._PLUGIN_ERROR, len(cornerturn._errors.CODES), len(_types.BY_NUMBER)]
         lines = [f"    (size_t)offsetof({name}, {field})," for name, field in members]
-        text = ("#include <cornerturn/stage.h>\n#include <cornerturn/pipeline.h>\n#include <stddef.h>\n"
+        text = ("#include <cornerturn/stage.h>\n#include <cornerturn/pipeline.h>\n#include <cornerturn/text.h>\n#include <stddef.h>\n"
                 "#include <stdio.h>\nint main(void)\n{\n    const size_t values[] = {\n" + "\n".join(lines) +
                 "sizeof(CtBlock), sizeof(CtTunable), CT_ABI_VERSION, CT_PLUGIN_MAGIC, CT_ERROR_PLUGIN,\n"
                 "CT_ERROR_ORDER + 1, CT_N_TYPES};\n"
