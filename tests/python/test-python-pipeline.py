@@ -414,6 +414,11 @@ while True:
 
 @plain
 class Example(unittest.TestCase):
+    def test_spectra(self):
+        ran = subprocess.run([sys.executable, SOURCE / "examples" / "spectra.py"], check=True, capture_output=True,
+                             text=True)
+        self.assertEqual(ran.stdout, "993 spectra; the most power is in channel 0\n")
+
     def test_fringes(self):
         if not importlib.util.find_spec("matplotlib"):
             self.skipTest("matplotlib is missing")

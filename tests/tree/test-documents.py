@@ -142,7 +142,7 @@ class Documents(unittest.TestCase):
 
     def test_stages_and_pipelines_are_listed(self):
         readme = (SOURCE / "README.md").read_text(encoding="utf-8")
-        listed = dict(re.findall(r"^\| \[`([a-z0-9.]+)`\]\((?:plugins/|#).*?\) \| (.*) \|$", readme,
+        listed = dict(re.findall(r"^\| \[`([a-z0-9.]+)`\]\((?:plugins/|docs/conventions\.md#).*?\) \| (.*) \|$", readme,
                                  re.M))
         stages = dict(line.split(maxsplit=1) for line in listed_stages())
         if "fft" not in stages:  # built without FFTW
@@ -159,6 +159,12 @@ class Documents(unittest.TestCase):
                 with self.subTest(stage):
                     self.assertEqual([(plugin, name) for plugin, name in names
                                       if f"`{name}`" not in page(plugin)], [])
+
+    def test_endpoints_name_all_parameters(self):
+        text = (SOURCE / "docs" / "conventions.md").read_text(encoding="utf-8")
+        section = text.partition("\n### `input` and `output`\n")[2].partition("\n## ")[0]
+        named = set(re.findall(r"`(\w+)`", section))
+        self.assertLessEqual({*parameters("input"), *parameters("output")}, named)
 
     def test_pages_of_headers_are_complete(self):
         """Every line of code stands in the page, in order; every exported name heads a piece."""
