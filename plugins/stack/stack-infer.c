@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define JOINS_BANDS "bands are joined along 'subband', before 'fft' makes channels of them"
+
 /* Checks an axis of input `i` against that of the first input; the stacked axis may differ in
  * length. */
 static gboolean
@@ -24,7 +26,8 @@ check_axis(const CtNode *node, guint i, const CtAxis *first, const char *axis, G
     if (is_stacked ? a->unit == b->unit && a->parent == b->parent
                    : hangs || ct_join_same_coordinate(a, b))
         return TRUE;
-    return ct_join_differ(node, i, error, "have other coordinates along '%s'", first->name);
+    return ct_join_differ(node, i, error, "have other coordinates along '%s'%s", first->name,
+                          strcmp(first->name, "channel") == 0 ? ": " JOINS_BANDS : "");
 }
 
 static gboolean
@@ -48,7 +51,8 @@ check_input(const CtNode *node, guint i, const char *axis, GError **error)
     const gdouble of_first = first->has_frequency ? first->frequency : 0;
     const gdouble of_other = other->has_frequency ? other->frequency : 0;
     if (!by_subband && (first->has_frequency != other->has_frequency || of_first != of_other))
-        return ct_join_differ(node, i, error, "are of bands at %g and %g Hz", of_first, of_other);
+        return ct_join_differ(node, i, error, "are of bands at %g and %g MHz: " JOINS_BANDS,
+                              1e-6 * of_first, 1e-6 * of_other);
     for (guint k = 0; k < first->n_axes; k++)
         if (!check_axis(node, i, &first->axes[k], axis, error))
             return FALSE;

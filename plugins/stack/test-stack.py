@@ -198,12 +198,29 @@ class Errors(unittest.TestCase):
                 (source(0, 10, 2, rate="2 MHz"), "station", "'s0' and 's1' have clocks of 1e.06"),
                 (source(0, 10, 3), "beam", "'s0' and 's1' have 2 and 3 along 'station'"),
                 (source(0, 10, 0), "station", "only the first has an axis 'station'"),
-                (source(0, 10, 2, ", centre_frequency: 5 Hz"), "station", "bands at 0 and 5 Hz"),
+                (source(0, 10, 2, ", centre_frequency: 5 Hz"), "station", "bands at 0 and 5e-06 MHz: bands "
+                 "are joined along 'subband', before 'fft' makes channels of them"),
                 (first, "time", "given 'time'"),
                 (first, "a b", "given 'a b'"),
         ]:
             with self.assertRaisesRegex(pipeline.Failure, message):
                 stack([first, other], axis, "time ...", "reference")
+
+    def test_channels_of_bands(self):
+        """They are joined before they are channels."""
+        text = """
+stages:
+  a: { stage: generate, sample_rate: 1 MHz, centre_frequency: 150 MHz, samples: 64 }
+  b: { stage: generate, sample_rate: 1 MHz, centre_frequency: 155 MHz, samples: 64 }
+  f: { stage: fft, from: a, axis: time, to: channel, length: 4 }
+  g: { stage: fft, from: b, axis: time, to: channel, length: 4 }
+  y: { stage: stack, from: [f, g], axis: AXIS }
+  z: { stage: output, from: y }
+"""
+        for axis, message in [("channel", "'f' and 'g' are of bands at 150 and 155 MHz: bands are joined along 'subband'"),
+                              ("subband", "'f' and 'g' have other coordinates along 'channel': bands are joined ")]:
+            with self.assertRaisesRegex(pipeline.Failure, message):
+                pipeline.run(text.replace("AXIS", axis), {}, {"z": (0, 1)})
 
     def test_ticks(self):
         text = """
