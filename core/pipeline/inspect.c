@@ -24,7 +24,7 @@ append_ports(GString *text, const char *title, const CtPort *ports)
         {CT_PORT_STATIC, "read before the stream starts"},
         {CT_PORT_SHAPE, "description only"},
         {CT_PORT_MANY, "takes a list"},
-        {CT_PORT_UNREAD, "its elements are not read"},
+        {CT_PORT_UNREAD, "its elements are not read, or only a few"},
         {CT_PORT_MARKED, "samples may be marked as invalid"},
         {CT_PORT_PREPARED, "an array in place of a parameter"},
     };

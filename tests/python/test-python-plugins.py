@@ -76,6 +76,14 @@ def run():
         return pipeline.read("y")
 
 
+@cornerturn.stage(inputs={"in": "f32[time station]"}, output="cf32[time station]")
+def turned(x, *, by: float = 1.0, times: int = 2, conjugated: bool = False, unit: str = "rad"):
+    """Turns samples."""
+    angle = by * times * (numpy.pi / 180 if unit == "deg" else 1)
+    y = x * numpy.exp(1j * angle)
+    return y.conj() if conjugated else y
+
+
 class Plugins(unittest.TestCase):
     @unittest.skipUnless(shutil.which(os.environ.get("CC", "cc").split()[0]), "there is no compiler")
     def test_compiled(self):
@@ -144,24 +152,17 @@ class Stages(unittest.TestCase):
             return pipeline.read("y")
 
     def test_function(self):
-        @cornerturn.stage(inputs={"in": "f32[time station]"}, output="cf32[time station]")
-        def turned(x, *, by: float = 1.0, times: int = 2, conjugated: bool = False, word: str = "a"):
-            """Turns samples."""
-            y = x * numpy.exp(1j * by * times).astype(numpy.complex64)
-            assert word in "ab"
-            return y.conj() if conjugated else y
-
         self.assertEqual(turned(numpy.ones(1)).shape, (1,))
         described = cornerturn.inspect("turned")
         self.assertIn("Turns samples (in Python: slow)", described)
         self.assertIn("default 1.0", described)
         graph = {"stages": {
             "x": {"stage": "input", "layout": "f32[time station]", "shape": [-1, 3], "sample_rate": 10},
-            "t": {"stage": "turned", "from": "x", "times": 3, "conjugated": True, "word": "b"},
+            "t": {"stage": "turned", "from": "x", "by": 45, "times": 3, "conjugated": True, "unit": "deg"},
             "y": {"stage": "output", "from": "t", "layout": "[time station]"}}}
         array = numpy.arange(300, dtype=numpy.float32).reshape(100, 3)
         got = self.run_on(graph, array)
-        numpy.testing.assert_allclose(got, array * numpy.exp(-3j), rtol=1e-6)
+        numpy.testing.assert_allclose(got, array * numpy.exp(-0.75j * numpy.pi), rtol=1e-6)
 
     def test_several_inputs_and_integers(self):
         @cornerturn.stage(inputs={"a": "ci8[time]", "b": "ci8[time]"}, output="i16[time]", name="both")
