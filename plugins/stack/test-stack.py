@@ -217,8 +217,9 @@ stages:
   y: { stage: stack, from: [f, g], axis: AXIS }
   z: { stage: output, from: y }
 """
-        for axis, message in [("channel", "'f' and 'g' are of bands at 150 and 155 MHz: bands are joined along 'subband'"),
-                              ("subband", "'f' and 'g' have other coordinates along 'channel': bands are joined ")]:
+        for axis, message in [
+                ("channel", "'f' and 'g' are of bands at 150 and 155 MHz: bands are joined along 'subband'"),
+                ("subband", "'f' and 'g' have other coordinates along 'channel': bands are joined ")]:
             with self.assertRaisesRegex(pipeline.Failure, message):
                 pipeline.run(text.replace("AXIS", axis), {}, {"z": (0, 1)})
 

@@ -126,8 +126,8 @@ class Structs(unittest.TestCase):
         wanted += [ctypes.sizeof(_library.Block), _stage._TUNABLE_BYTES, _stage._ABI, _stage._MAGIC,
                    _stage._PLUGIN_ERROR, len(cornerturn._errors.CODES), len(_types.BY_NUMBER)]
         lines = [f"    (size_t)offsetof({name}, {field})," for name, field in members]
-        text = ("#include <cornerturn/stage.h>\n#include <cornerturn/pipeline.h>\n#include <cornerturn/text.h>\n#include <stddef.h>\n"
-                "#include <stdio.h>\nint main(void)\n{\n    const size_t values[] = {\n" + "\n".join(lines) +
+        text = ("#include <cornerturn/stage.h>\n#include <cornerturn/pipeline.h>\n#include <cornerturn/text.h>\n"
+                "#include <stddef.h>\n#include <stdio.h>\nint main(void)\n{\n    const size_t values[] = {\n" + "\n".join(lines) +
                 "sizeof(CtBlock), sizeof(CtTunable), CT_ABI_VERSION, CT_PLUGIN_MAGIC, CT_ERROR_PLUGIN,\n"
                 "CT_ERROR_ORDER + 1, CT_N_TYPES};\n"
                 "    for (size_t i = 0; i < sizeof values / sizeof *values; i++)\n"

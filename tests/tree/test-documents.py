@@ -142,8 +142,8 @@ class Documents(unittest.TestCase):
 
     def test_stages_and_pipelines_are_listed(self):
         readme = (SOURCE / "README.md").read_text(encoding="utf-8")
-        listed = dict(re.findall(r"^\| \[`([a-z0-9.]+)`\]\((?:plugins/|docs/conventions\.md#).*?\) \| (.*) \|$", readme,
-                                 re.M))
+        listed = dict(re.findall(r"^\| \[`([a-z0-9.]+)`\]\((?:plugins/|docs/conventions\.md#).*?\) \| (.*) \|$",
+                                 readme, re.M))
         stages = dict(line.split(maxsplit=1) for line in listed_stages())
         if "fft" not in stages:  # built without FFTW
             del listed["fft"]
