@@ -82,13 +82,28 @@ ct_show_axis_init(CtShowAxis *axis, const CtStream *stream, guint a)
 {
     const CtAxis *given = &stream->axes[a];
     const CtCoordinate *coordinate = &given->coordinate;
-    *axis = (CtShowAxis){.name = given->name, .length = given->length, .begin = -0.5};
+    *axis = (CtShowAxis){.name = given->name, .length = given->length, .every = 1, .begin = -0.5};
     axis->end = (gdouble)given->length - 0.5;
     axis->labels = given->labels ? ct_labels_ref(given->labels) : NULL;
     if (given->name == ct_axis_name("time"))
         set_time(axis, stream);
     else if (coordinate->unit && !coordinate->parent && !given->labels && order(axis, stream, a))
         axis->unit = coordinate->unit;
+    /* The sum of other elements, such as baselines, is nothing that anyone measures. */
+    axis->is_averaged =
+        axis->unit || given->name == ct_axis_name("time") || ct_show_is_frequency(given->name);
+}
+
+void
+ct_show_axis_divide(CtShowAxis *axis, guint most)
+{
+    axis->n_cells = (guint)MIN(axis->length, most);
+    if (axis->is_averaged)
+        return;
+    axis->every = (axis->length + most - 1) / most;
+    axis->n_cells = (guint)((axis->length + axis->every - 1) / axis->every);
+    axis->begin = -0.5 * (gdouble)axis->every;
+    axis->end = axis->begin + (gdouble)axis->every * axis->n_cells;
 }
 
 void

@@ -44,12 +44,13 @@ list_elements(const CtShowView *view, const CtBlock *block, gsize *n_elements)
                 lane += i * step;
                 step *= axis->length;
             }
-            if (axis->name == view->x.name)
-                element.cell += ct_show_axis_cell(&view->x, i);
-            else if (axis->name == view->y.name)
-                element.cell += (gsize)ct_show_axis_cell(&view->y, i) * view->x.n_cells;
-            else
-                is_shown &= i == 0;
+            const gboolean is_x = axis->name == view->x.name;
+            const CtShowAxis *drawn = is_x                         ? &view->x
+                                      : axis->name == view->y.name ? &view->y
+                                                                   : NULL;
+            if (drawn)
+                element.cell += (gsize)ct_show_axis_cell(drawn, i) * (is_x ? 1 : view->x.n_cells);
+            is_shown &= drawn ? ct_show_axis_has(drawn, i) : i == 0;
         }
         element.lane = (guint)lane;
         if (is_shown)

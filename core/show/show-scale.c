@@ -102,9 +102,9 @@ ct_show_scale_axis(CtShowScale *scale, const CtShowAxis *axis, guint most)
         scale->title = axis_title(axis, prefixes[p].sign);
         return;
     }
-    const gint64 n = MAX(axis->length, 1);
+    const gint64 n = (axis->length - 1) / axis->every + 1;
     const gint64 step = n <= (gint64)most ? 1 : (gint64)round_step(ceil((gdouble)n / MAX(most, 1)));
-    for (gint64 i = 0; i < n; i += MAX(step, 1)) {
+    for (gint64 i = 0; i < axis->length; i += MAX(step, 1) * axis->every) {
         const CtShowTick tick = {(gdouble)i, ct_show_axis_label(axis, i)};
         g_array_append_val(scale->ticks, tick);
     }
@@ -147,7 +147,7 @@ compare_values(gconstpointer a, gconstpointer b)
 static gboolean
 is_auto(const CtShowAxis *axis, gsize cell)
 {
-    return (gint64)axis->n_cells == axis->length && ct_show_axis_is_auto(axis, (gint64)cell);
+    return !axis->is_averaged && ct_show_axis_is_auto(axis, (gint64)cell * axis->every);
 }
 
 void
@@ -172,7 +172,8 @@ ct_show_range(const CtShowView *view, CtShowQuantity quantity, gboolean decibels
     qsort(values, n_values, sizeof *values, compare_values);
     *low = values[(gsize)(0.005 * (gdouble)(n_values - 1))];
     *high = values[(gsize)ceil(0.995 * (gdouble)(n_values - 1))];
-    if (!(*high > *low)) {
+    /* Errors of rounding are no contrast. */
+    if (!(*high - *low > 1e-6 * fmax(fabs(*low), fabs(*high)))) {
         const gdouble margin = *low == 0 ? 1 : fabs(*low) / 2;
         *low -= margin;
         *high += margin;
@@ -183,7 +184,8 @@ gboolean
 ct_show_has_gaps(const CtShowView *view)
 {
     for (gsize i = 0; i < (gsize)view->x.n_cells * view->y.n_cells; i++)
-        if (view->cells[i].n_valid == 0)
-            return TRUE;
+        for (guint q = 0; q < view->n_quantities; q++)
+            if (isnan(ct_show_cell_value(view, &view->cells[i], view->quantities[q], FALSE)))
+                return TRUE;
     return FALSE;
 }

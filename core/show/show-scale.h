@@ -28,12 +28,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtShowScale, ct_show_scale_clear)
  * there are. */
 void ct_show_range(const CtShowView *view, CtShowQuantity quantity, gboolean decibels, gdouble *low,
                    gdouble *high);
-/* Whether some cells have no valid sample. */
+/* Whether some cells have no value. */
 gboolean ct_show_has_gaps(const CtShowView *view);
 
 /* The colour, 0xRRGGBB, of a value at `share` of the range, from 0 to 1. */
 guint32 ct_show_colour(CtShowQuantity quantity, gdouble share);
-/* Of cells without a valid sample. No value has it. */
+/* Of cells without a value. No value has it. */
 guint32 ct_show_gap_colour(gboolean dark);
 /* The colour of a cell. */
 guint32 ct_show_cell_colour(const CtShowView *view, const CtShowCell *cell, CtShowQuantity quantity,

@@ -44,6 +44,8 @@ ct_show_cell_value(const CtShowView *view, const CtShowCell *cell, CtShowQuantit
     case CT_SHOW_AMPLITUDE:
         return decibels ? 20 * log10(amplitude) : amplitude;
     case CT_SHOW_PHASE:
+        if (cell->re == 0 && cell->im == 0)
+            return NAN;
         return atan2(cell->im, cell->re) * 180 / G_PI;
     default:
         break;
@@ -195,16 +197,31 @@ make_title(const CtStream *stream, const char *const *paths)
     return g_string_free(g_steal_pointer(&title), FALSE);
 }
 
-/* What the picture has of the axes that it does not show: "pol X, pol' X, mean of time 40". */
+/* "every 3rd baseline of 2080", where there is no room for all. */
+static void
+append_every(GString *text, const char *comma, const CtShowAxis *axis)
+{
+    const gint64 k = axis->every;
+    /* "th", "st", … */
+    const char *end = &"thstndrd"[k % 10 < 4 && k / 10 % 10 != 1 ? 2 * (k % 10) : 0];
+    if (k > 1)
+        g_string_append_printf(text, "%severy %" G_GINT64_FORMAT "%.2s %s of %" G_GINT64_FORMAT,
+                               comma, k, end, axis->name, axis->length);
+}
+
+/* What the picture has of the axes that it does not show, or not wholly: "pol X, pol' X, mean of
+ * the time". */
 static char *
 make_subtitle(const CtShowView *view)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     for (guint a = 0; a < view->stream.n_axes; a++) {
         const CtAxis *axis = &view->stream.axes[a];
-        if (axis->name == view->x.name || axis->name == view->y.name)
-            continue;
         const char *comma = text->len ? ", " : "";
+        if (axis->name == view->x.name || axis->name == view->y.name) {
+            append_every(text, comma, axis->name == view->x.name ? &view->x : &view->y);
+            continue;
+        }
         if (axis->name == ct_axis_name("time")) {
             g_string_append_printf(text, "%smean of the time", comma);
             continue;
@@ -253,10 +270,10 @@ ct_show_view_init(CtShowView *view, const CtStream *stream, const CtShow *show, 
     const gboolean is_image = !view->is_lines && view->n_quantities == 1;
     view->is_profile_of_x = view->x.name == ct_axis_name("bin");
     view->has_profile =
-        is_image && (view->is_profile_of_x || view->y.name == ct_axis_name("channel") ||
-                     view->y.name == ct_axis_name("subband"));
+        is_image &&
+        (view->is_profile_of_x ? view->y.is_averaged
+                               : view->x.is_averaged && ct_show_is_frequency(view->y.name));
     view->title = make_title(stream, show->paths);
-    view->subtitle = make_subtitle(view);
     return TRUE;
 }
 
@@ -265,8 +282,12 @@ ct_show_view_divide(CtShowView *view, guint width, guint height, GError **error)
 {
     CtShowAxis *const axes[] = {&view->x, &view->y};
     const guint most[] = {MAX(width, 1), view->is_lines ? MOST_LINES : MAX(height, 1)};
-    for (guint i = 0; i < 2; i++)
-        axes[i]->n_cells = axes[i]->name ? (guint)MIN(axes[i]->length, most[i]) : 1;
+    for (guint i = 0; i < 2; i++) {
+        axes[i]->n_cells = 1;
+        if (axes[i]->name)
+            ct_show_axis_divide(axes[i], most[i]);
+    }
+    view->subtitle = make_subtitle(view);
     view->cells = g_try_new0(CtShowCell, (gsize)view->x.n_cells * view->y.n_cells);
     view->profile = g_try_new0(CtShowCell, MAX(view->x.n_cells, view->y.n_cells));
     if (view->cells && view->profile)

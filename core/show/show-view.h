@@ -10,7 +10,7 @@ typedef enum {
     CT_SHOW_VALUE,     /* of real samples, the mean */
     CT_SHOW_POWER,     /* of complex samples, the mean square of the modulus */
     CT_SHOW_AMPLITUDE, /* of the mean of complex samples */
-    CT_SHOW_PHASE,     /* of this mean, degrees */
+    CT_SHOW_PHASE,     /* of this mean, degrees; an exact zero has none */
     CT_SHOW_VALIDITY,  /* the share of the samples that are valid */
     CT_SHOW_N_QUANTITIES
 } CtShowQuantity;
@@ -20,6 +20,8 @@ typedef struct {
     const char *name; /* interned; NULL: there is no such axis */
     gint64 length;    /* elements */
     guint n_cells;
+    gboolean is_averaged; /* a cell is the mean of its elements; otherwise it has one element */
+    gint64 every;         /* the cells have each so many-th element, those between are left out */
     gint64 *ranks; /* [length] the places of the elements by their coordinates; NULL: in order */
     gdouble begin, end; /* the outer edges, in `unit`, or in elements from −0.5 on */
     const char *unit;   /* NULL: elements have numbers, or labels */
@@ -59,7 +61,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtShowView, ct_show_view_clear)
 
 /* Sets the number of cells for a picture of so many pixels, and allocates them. */
 gboolean ct_show_view_divide(CtShowView *view, guint width, guint height, GError **error);
-/* The value of a cell: NaN where no sample is valid. */
+/* The value of a cell: NaN where no sample is valid, and for the phase of a zero. */
 gdouble ct_show_cell_value(const CtShowView *view, const CtShowCell *cell, CtShowQuantity quantity,
                            gboolean decibels);
 /* "power (dB)"; allocated. */
@@ -76,8 +78,22 @@ static inline guint
 ct_show_axis_cell(const CtShowAxis *axis, gint64 i)
 {
     const gint64 rank = axis->ranks ? axis->ranks[i] : i;
-    return (guint)((gdouble)rank * axis->n_cells / (gdouble)axis->length);
+    return axis->is_averaged ? (guint)((gdouble)rank * axis->n_cells / (gdouble)axis->length)
+                             : (guint)(rank / axis->every);
 }
+/* Whether the element is in a cell. */
+static inline gboolean
+ct_show_axis_has(const CtShowAxis *axis, gint64 i)
+{
+    return axis->is_averaged || i % axis->every == 0;
+}
+static inline gboolean
+ct_show_is_frequency(const char *name)
+{
+    return name == ct_axis_name("channel") || name == ct_axis_name("subband");
+}
+/* Sets the number of cells, at most `most`. */
+void ct_show_axis_divide(CtShowAxis *axis, guint most);
 /* Whether the element is an autocorrelation. */
 gboolean ct_show_axis_is_auto(const CtShowAxis *axis, gint64 rank);
 /* "B–A", "X" or "3", of the element at a place of the axis; allocated. */

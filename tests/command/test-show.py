@@ -208,6 +208,41 @@ class Show(graphs.GraphTest):
                      "mean of the time"):
             self.assertIn(text, texts)
 
+    def test_many_baselines(self):
+        """Baselines of one amplitude and any phases have this amplitude: they are left out, never averaged."""
+        n = 2080
+        phases = numpy.random.default_rng(3).uniform(0, 2 * numpy.pi, n)
+        self.put("vis.npy", numpy.tile(numpy.exp(1j * phases).astype("c8"), (2, 4, 1)), "[time channel baseline]",
+                 frequencies=[CENTRE + 1e5 * c for c in range(4)])
+        root, images, texts = self.svg("vis.npy")
+        self.assertEqual(images[0].shape, (520, 4, 3))
+        self.assertLess(numpy.ptp(images[0].reshape(-1, 3), axis=0).max(), 2)
+        self.assertIn("mean of the time, every 4th baseline of 2080", texts)
+        image = root.find(SVG + "image")
+        at = {text.text: float(text.get("y")) for text in root.iter(SVG + "text")}
+        height = float(image.get("height"))
+        self.assertAlmostEqual(at["200"] - at["2000"], height * 450 / 520, delta=0.1)
+        _, images, texts = self.svg("vis.npy", "--quantity", "phase", "--size", "640x400")
+        self.assertGreater(len({tuple(colour) for colour in images[0][:, 0]}), 100)
+        lines = self.show("vis.npy", "--quantity", "amplitude").stdout.decode().splitlines()
+        self.assertRegex(lines[0], r"every \d\d\w\w baseline of 2080")
+        self.assertRegex(lines[1], "amplitude from 0.5 to 1.5")
+
+    def test_zeros(self):
+        """An exact zero has no phase; a value beside it has."""
+        vis = numpy.ones((2, 8, 3), "c8")
+        vis[:, :, 1] = 0
+        vis[:, 5, 2] = 0
+        self.put("vis.npy", vis, "[time channel baseline]", frequencies=[CENTRE + 1e5 * c for c in range(8)])
+        _, images, texts = self.svg("vis.npy")
+        wanted = numpy.zeros((3, 8), bool)
+        wanted[1] = wanted[0, 5] = True
+        numpy.testing.assert_array_equal((images[2] == GAP).all(-1), wanted)
+        self.assertFalse((images[0] == GAP).all(-1).any())
+        self.assertIn("no data", texts)
+        done = self.show("vis.npy", "--quantity", "phase")
+        self.assertIn("; ? where there is no data", done.stdout.decode())
+
     def test_tone_of_voltages(self):
         """Spectra are made of voltages; the tone is in its channel, the levels below."""
         t = numpy.arange(65536)
