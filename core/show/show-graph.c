@@ -262,6 +262,13 @@ first_range(CtType type)
     return info->is_float ? 0x1p-10 : 128;
 }
 
+static gboolean
+are_counts(CtType type)
+{
+    const CtTypeInfo *info = ct_type_info(type);
+    return !info->is_float && !info->is_complex && info->part_bits >= 32;
+}
+
 gboolean
 ct_show_read(CtShowView *view, const CtShow *show, CtShowDivide divide, char ***warnings,
              GError **error)
@@ -278,6 +285,7 @@ ct_show_read(CtShowView *view, const CtShow *show, CtShowDivide divide, char ***
     if (is_good) {
         view->is_spectrum = n_channels > 0;
         view->range = first_range(stream.type);
+        view->are_counts = are_counts(stream.type);
         const Reading reading = {pipeline, view, n_channels ? &stream : NULL};
         is_good = divide(view, show, error) && ct_pipeline_start(pipeline, error) &&
                   take_all(&reading, error);

@@ -184,15 +184,6 @@ draw_cells(const Sheet *sheet, guint q, gdouble low, gdouble high, GError **erro
                            nx, ny, error);
 }
 
-static char *
-quantity_title(const CtShowView *view, CtShowQuantity quantity, gboolean decibels)
-{
-    const gboolean is_power =
-        quantity == CT_SHOW_VALUE && (ct_stream_axis(&view->stream, "channel") >= 0 ||
-                                      ct_stream_axis(&view->stream, "bin") >= 0);
-    return ct_show_quantity_title(is_power ? CT_SHOW_POWER : quantity, decibels);
-}
-
 static gboolean
 draw_bar(const Sheet *sheet, guint q, gdouble low, gdouble high, GError **error)
 {
@@ -206,7 +197,7 @@ draw_bar(const Sheet *sheet, guint q, gdouble low, gdouble high, GError **error)
                          error))
         return FALSE;
     draw_border(sheet, bar);
-    g_autofree char *title = quantity_title(sheet->view, quantity, sheet->show->decibels);
+    g_autofree char *title = ct_show_quantity_title(sheet->view, quantity, sheet->show->decibels);
     g_auto(CtShowScale) scale = {0};
     const gdouble f = sheet->font, right = bar->x + bar->width;
     gdouble widest = 0;
@@ -360,7 +351,7 @@ draw_profile(const Sheet *sheet)
     const CtShowQuantity quantity = view->quantities[0];
     g_auto(CtShowScale) along = {0}, values = {0};
     gdouble low = HUGE_VAL, high = -HUGE_VAL;
-    g_autofree char *title = quantity_title(view, quantity, sheet->show->decibels);
+    g_autofree char *title = ct_show_quantity_title(view, quantity, sheet->show->decibels);
     find_values(sheet, view->profile, axis->n_cells, quantity, &low, &high);
     add_margin(&low, &high);
     ct_show_scale_axis(&along, axis,
@@ -407,7 +398,7 @@ draw_lines(const Sheet *sheet, guint q)
     const CtShowQuantity quantity = view->quantities[q];
     g_auto(CtShowScale) along = {0}, values = {0};
     gdouble low = HUGE_VAL, high = -HUGE_VAL;
-    g_autofree char *title = quantity_title(view, quantity, sheet->show->decibels);
+    g_autofree char *title = ct_show_quantity_title(view, quantity, sheet->show->decibels);
     find_values(sheet, view->cells, (gsize)nx * ny, quantity, &low, &high);
     add_margin(&low, &high);
     ct_show_scale_axis(&along, &view->x, ticks_across(sheet, frame));

@@ -154,7 +154,7 @@ ct_show_text(const CtShowView *view, const CtShow *show)
                            view->subtitle);
     for (guint q = 0; q < view->n_quantities; q++) {
         const CtShowQuantity quantity = view->quantities[q];
-        g_autofree char *title = ct_show_quantity_title(quantity, show->decibels);
+        g_autofree char *title = ct_show_quantity_title(view, quantity, show->decibels);
         gdouble low, high;
         ct_show_range(view, quantity, show->decibels, &low, &high);
         g_string_append_printf(text, "%*s%s from %.4g to %.4g%s\n", LEFT, "", title, low, high,

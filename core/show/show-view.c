@@ -19,9 +19,20 @@ ct_show_quantities(void)
     return quantity_names;
 }
 
-char *
-ct_show_quantity_title(CtShowQuantity quantity, gboolean decibels)
+/* Whether real samples are powers: of the results, weights have baselines, or are counts. */
+static gboolean
+are_powers(const CtShowView *view)
 {
+    const CtStream *stream = &view->stream;
+    return !view->are_counts && ct_stream_axis(stream, "baseline") < 0 &&
+           (ct_stream_axis(stream, "channel") >= 0 || ct_stream_axis(stream, "bin") >= 0);
+}
+
+char *
+ct_show_quantity_title(const CtShowView *view, CtShowQuantity quantity, gboolean decibels)
+{
+    if (quantity == CT_SHOW_VALUE && are_powers(view))
+        quantity = CT_SHOW_POWER;
     if (quantity == CT_SHOW_PHASE)
         return g_strdup("phase (degrees)");
     if (quantity == CT_SHOW_VALIDITY)

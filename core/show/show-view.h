@@ -42,6 +42,7 @@ typedef struct {
     gboolean has_profile; /* beside an image, the mean along its x, or of pulse profiles along y */
     gboolean is_profile_of_x; /* along y */
     gboolean is_spectrum;     /* made here, of voltages */
+    gboolean are_counts;      /* no powers: integers that are longer than samples are */
     guint n_quantities;
     CtShowQuantity quantities[2];
     CtShowCell *cells;   /* [y][x] */
@@ -65,7 +66,7 @@ gboolean ct_show_view_divide(CtShowView *view, guint width, guint height, GError
 gdouble ct_show_cell_value(const CtShowView *view, const CtShowCell *cell, CtShowQuantity quantity,
                            gboolean decibels);
 /* "power (dB)"; allocated. */
-char *ct_show_quantity_title(CtShowQuantity quantity, gboolean decibels);
+char *ct_show_quantity_title(const CtShowView *view, CtShowQuantity quantity, gboolean decibels);
 
 /* ---- axes: show-axis.c ---- */
 

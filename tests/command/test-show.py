@@ -243,6 +243,21 @@ class Show(graphs.GraphTest):
         done = self.show("vis.npy", "--quantity", "phase")
         self.assertIn("; ? where there is no data", done.stdout.decode())
 
+    def test_weights(self):
+        """Numbers of spectra are no powers, and the fewest are the darkest."""
+        weights = numpy.full((2, 8, 3), 100, "u4")
+        weights[:, 5, 1] = 40
+        self.put("weights.npy", weights, "[time channel baseline]", frequencies=[CENTRE + 1e5 * c for c in range(8)])
+        _, images, texts = self.svg("weights.npy")
+        self.assertEqual(images[0].astype(int).sum(-1).argmin(), 8 + 5)
+        self.assertIn("value", texts)
+        self.assertNotIn("power", texts)
+        self.put("counts.npy", weights, "[time channel beam]", frequencies=[CENTRE + 1e5 * c for c in range(8)])
+        self.put_powers("power.npy")
+        for name, quantity in (("counts.npy", "value"), ("power.npy", "power")):
+            self.assertIn(quantity, self.svg(name)[2])
+            self.assertIn(quantity + " from", self.show(name).stdout.decode())
+
     def test_tone_of_voltages(self):
         """Spectra are made of voltages; the tone is in its channel, the levels below."""
         t = numpy.arange(65536)
