@@ -9,6 +9,9 @@
 /* Columns before the drawing, lines above and below it. */
 enum { LEFT = 12, ABOVE = 2, BELOW = 3 };
 
+/* Of the lines of elements. */
+static const char marks[] = "*o+x#@%=";
+
 static guint
 n_columns(const CtShow *show)
 {
@@ -114,36 +117,74 @@ append_image(GString *text, const CtShowView *view, const CtShow *show, CtShowQu
     append_x_axis(text, &x, columns);
 }
 
+/* The range of all lines. */
 static void
-append_lines(GString *text, const CtShowView *view, const CtShow *show, CtShowQuantity quantity)
+find_range(const CtShowView *view, const CtShow *show, CtShowQuantity quantity, gdouble *low,
+           gdouble *high)
+{
+    *low = HUGE_VAL;
+    *high = -HUGE_VAL;
+    for (gsize i = 0; i < (gsize)view->x.n_cells * view->y.n_cells; i++) {
+        const gdouble value = ct_show_cell_value(view, &view->cells[i], quantity, show->decibels);
+        *low = isfinite(value) ? fmin(*low, value) : *low;
+        *high = isfinite(value) ? fmax(*high, value) : *high;
+    }
+    if (!(*high > *low)) {
+        *low = isfinite(*low) ? *low - 1 : 0;
+        *high = *low + 2;
+    }
+}
+
+/* A bar of eighths, of a single line. */
+static const char *
+bar_at(gdouble share, guint line, guint lines)
 {
     static const char *const eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const gdouble here = share * (8 * lines - 1) + 1 - 8.0 * (lines - 1 - line);
+    return isnan(share) ? "?" : eighths[(guint)CLAMP(here, 0, 8)];
+}
+
+/* One line has bars; each of several has a mark of its own, the later before the earlier. */
+static void
+append_lines(GString *text, const CtShowView *view, const CtShow *show, CtShowQuantity quantity,
+             gdouble low, gdouble high)
+{
     const guint columns = n_columns(show), lines = n_lines(show, view->n_quantities);
+    const guint n = view->y.n_cells;
     g_auto(CtShowScale) x = {0}, y = {0};
-    gdouble low = HUGE_VAL, high = -HUGE_VAL;
-    for (guint i = 0; i < view->x.n_cells; i++) {
-        const gdouble value = ct_show_cell_value(view, &view->cells[i], quantity, show->decibels);
-        low = isfinite(value) ? fmin(low, value) : low;
-        high = isfinite(value) ? fmax(high, value) : high;
-    }
-    if (!(high > low)) {
-        low = isfinite(low) ? low - 1 : 0;
-        high = low + 2;
-    }
     ct_show_scale_axis(&x, &view->x, columns / 12);
     ct_show_scale_values(&y, low, high, "", MAX(lines / 3, 2));
     for (guint l = 0; l < lines; l++) {
         append_label(text, &y, l, lines);
         for (guint c = 0; c < columns; c++) {
-            const CtShowCell *cell = &view->cells[c * view->x.n_cells / columns];
-            const gdouble value = ct_show_cell_value(view, cell, quantity, show->decibels);
-            const gdouble height = (value - low) / (high - low) * (8 * lines - 1) + 1;
-            const gdouble here = CLAMP(height - 8.0 * (lines - 1 - l), 0, 8);
-            g_string_append(text, isnan(value) ? "?" : eighths[(guint)here]);
+            const CtShowCell *cells = &view->cells[c * view->x.n_cells / columns];
+            char mark[2] = " ";
+            const char *shown = mark;
+            for (guint i = 0; i < n; i++) {
+                const gdouble share = (ct_show_cell_value(view, &cells[(gsize)i * view->x.n_cells],
+                                                          quantity, show->decibels) -
+                                       low) /
+                                      (high - low);
+                if (n == 1)
+                    shown = bar_at(share, l, lines);
+                else if (!isnan(share) && (guint)(CLAMP(1 - share, 0, 0.999) * lines) == l)
+                    mark[0] = marks[i];
+            }
+            g_string_append(text, shown);
         }
         g_string_append_c(text, '\n');
     }
     append_x_axis(text, &x, columns);
+}
+
+/* "; beam 0: *, beam 1: o". */
+static void
+append_marks(GString *text, const CtShowAxis *axis)
+{
+    for (guint i = 0; i < axis->n_cells; i++) {
+        g_autofree char *label = ct_show_axis_label(axis, i);
+        g_string_append_printf(text, "%s%s %s: %c", i ? ", " : "; ", axis->name, label, marks[i]);
+    }
 }
 
 char *
@@ -156,13 +197,18 @@ ct_show_text(const CtShowView *view, const CtShow *show)
         const CtShowQuantity quantity = view->quantities[q];
         g_autofree char *title = ct_show_quantity_title(view, quantity, show->decibels);
         gdouble low, high;
-        ct_show_range(view, quantity, show->decibels, &low, &high);
-        g_string_append_printf(text, "%*s%s from %.4g to %.4g%s\n", LEFT, "", title, low, high,
-                               ct_show_has_gaps(view) && show->format == CT_SHOW_TEXT
-                                   ? "; ? where there is no data"
-                                   : "");
         if (view->is_lines)
-            append_lines(text, view, show, quantity);
+            find_range(view, show, quantity, &low, &high);
+        else
+            ct_show_range(view, quantity, show->decibels, &low, &high);
+        g_string_append_printf(text, "%*s%s from %.4g to %.4g", LEFT, "", title, low, high);
+        if (view->is_lines && view->y.n_cells > 1)
+            append_marks(text, &view->y);
+        else if (ct_show_has_gaps(view) && (view->is_lines || show->format == CT_SHOW_TEXT))
+            g_string_append(text, "; ? where there is no data");
+        g_string_append_c(text, '\n');
+        if (view->is_lines)
+            append_lines(text, view, show, quantity, low, high);
         else
             append_image(text, view, show, quantity);
     }

@@ -382,6 +382,24 @@ class Show(graphs.GraphTest):
         self.assertEqual([row for row in rows if "@" in row], [row for row in rows if set(row) <= set("#%@")])
         self.assertRegex(lines[-2], r"\b50 +100 +150\b")
 
+    def test_text_lines(self):
+        """Every line has its mark; the range is that of all, and that of the axis."""
+        values = numpy.broadcast_to(numpy.array([1, 40, 100], "f4"), (300, 3)).copy()
+        self.put("beams.npy", values, "[time beam]")
+        lines = self.show("beams.npy").stdout.decode().splitlines()
+        self.assertEqual(lines[1].strip(), "value from 1 to 100; beam 0: *, beam 1: o, beam 2: +")
+        rows = [line[12:] for line in lines[2:-2]]
+        self.assertEqual(rows[-1], "*" * 87)
+        self.assertEqual(rows[0], "+" * 87)
+        at = rows.index("o" * 87)
+        self.assertAlmostEqual(at / len(rows), 0.6, delta=0.05)
+        self.assertEqual(sum(bool(row.strip()) for row in rows), 3)
+        values[100, 1] = 1000
+        self.put("beam.npy", values[:, 1:2], "[time beam]")
+        lines = self.show("beam.npy", "--decibels").stdout.decode().splitlines()
+        self.assertIn("value (dB) from 16.02 to", lines[1])
+        self.assertTrue(any("█" in line for line in lines))
+
     def test_terminal(self):
         """Half blocks with colours, where the terminal has them."""
         self.put_powers("power.npy")
