@@ -57,12 +57,15 @@ place(Sheet *sheet, const CtShowView *view, const CtShow *show)
         area.width -= sheet->profile.width + 1.6 * f;
     }
     const gdouble bar = view->is_lines ? 0 : 7.2 * f;
+    /* Lines have an axis of values each. */
+    const gdouble between = view->is_lines ? 7.8 * f : 0;
+    const gdouble each = (area.width - (sheet->n_images - 1) * between) / sheet->n_images;
     for (guint i = 0; i < sheet->n_images; i++) {
         Frame *image = &sheet->images[i];
         *image = area;
-        image->width = floor(fmax(area.width / sheet->n_images - bar, 10));
+        image->width = floor(fmax(each - bar, 10));
         image->height = floor(fmax(area.height, 10));
-        image->x = floor(area.x + i * area.width / sheet->n_images);
+        image->x = floor(area.x + i * (each + between));
         image->y = floor(area.y);
         sheet->bars[i] = (Frame){image->x + image->width + f, image->y, 1.1 * f, image->height};
     }
@@ -84,8 +87,8 @@ ct_show_picture_divide(CtShowView *view, const CtShow *show, GError **error)
 {
     Sheet sheet;
     place(&sheet, view, show);
-    return ct_show_view_divide(view, (guint)sheet.images[0].width, (guint)sheet.images[0].height,
-                               error);
+    return ct_show_view_divide(view, show, (guint)sheet.images[0].width,
+                               (guint)sheet.images[0].height, error);
 }
 
 /* ---- frames and axes ---- */
@@ -256,7 +259,7 @@ largest(const Sheet *sheet, const CtShowCell *cell, CtShowQuantity quantity)
     return sheet->show->decibels ? 10 * log10(fmax(cell->most, 0)) : cell->most;
 }
 
-/* Widens the range by the values of cells. */
+/* Widens the range by the values of cells, whose largest samples may be beyond it. */
 static void
 find_values(const Sheet *sheet, const CtShowCell *cells, gsize n, CtShowQuantity quantity,
             gdouble *low, gdouble *high)
@@ -264,12 +267,10 @@ find_values(const Sheet *sheet, const CtShowCell *cells, gsize n, CtShowQuantity
     for (gsize i = 0; i < n; i++) {
         const gdouble value =
             ct_show_cell_value(sheet->view, &cells[i], quantity, sheet->show->decibels);
-        const gdouble most = largest(sheet, &cells[i], quantity);
         if (isfinite(value)) {
             *low = fmin(*low, value);
             *high = fmax(*high, value);
         }
-        *high = isfinite(most) ? fmax(*high, most) : *high;
     }
 }
 
@@ -297,26 +298,71 @@ blend(guint32 colour, guint32 ground)
     return blended;
 }
 
-/* Draws values of `n` cells along an axis, across or (`is_upright`) upwards. */
-static void
-draw_values(const Sheet *sheet, const Frame *frame, const CtShowCell *cells, guint n,
-            CtShowQuantity quantity, const CtShowScale *along, const CtShowScale *values,
-            gboolean is_upright, gboolean of_largest, guint32 colour)
+/* Whether the largest samples of some cells are more than their means. */
+static gboolean
+has_largest(const Sheet *sheet, const CtShowCell *cells, gsize n, CtShowQuantity quantity)
 {
-    g_autofree gdouble(*points)[2] = g_malloc0_n(n, sizeof *points);
-    gboolean differs = !of_largest;
-    for (guint i = 0; i < n; i++) {
+    for (gsize i = 0; i < n; i++) {
         const gdouble mean =
             ct_show_cell_value(sheet->view, &cells[i], quantity, sheet->show->decibels);
-        gdouble value = of_largest ? largest(sheet, &cells[i], quantity) : mean;
-        differs |= isfinite(value) && value > mean + 1e-9 * fabs(mean);
-        value = CLAMP(value, values->begin, values->end);
-        const gdouble at = along->begin + (along->end - along->begin) * (i + 0.5) / n;
-        points[i][0] = is_upright ? x_of(frame, values, value) : x_of(frame, along, at);
-        points[i][1] = is_upright ? y_of(frame, along, at) : y_of(frame, values, value);
+        const gdouble value = largest(sheet, &cells[i], quantity);
+        if (isfinite(value) && value > mean + 1e-9 * fabs(mean))
+            return TRUE;
     }
-    if (differs)
-        ct_canvas_line(sheet->canvas, (const gdouble(*)[2])points, n, sheet->font / 10, colour);
+    return FALSE;
+}
+
+typedef struct {
+    const Frame *frame;
+    CtShowQuantity quantity;
+    const CtShowScale *along, *values;
+    gboolean is_upright; /* the axis is upwards, not across */
+    gboolean is_joined;  /* between cells: the axis has coordinates */
+} Plot;
+
+static void
+add_point(const Plot *plot, GArray *points, gdouble at, gdouble value)
+{
+    gdouble point[2] = {NAN, NAN};
+    if (!isnan(value)) {
+        const Frame *frame = plot->frame;
+        value = CLAMP(value, plot->values->begin, plot->values->end);
+        point[0] =
+            plot->is_upright ? x_of(frame, plot->values, value) : x_of(frame, plot->along, at);
+        point[1] =
+            plot->is_upright ? y_of(frame, plot->along, at) : y_of(frame, plot->values, value);
+    }
+    g_array_append_val(points, point);
+}
+
+/* Draws values of `n` cells along an axis: a line through their middles, which a phase that goes
+ * around parts, or a stroke across each cell. */
+static void
+draw_values(const Sheet *sheet, const Plot *plot, const CtShowCell *cells, guint n,
+            gboolean of_largest, guint32 colour)
+{
+    g_autoptr(GArray) points = g_array_new(FALSE, FALSE, 2 * sizeof(gdouble));
+    const gdouble begin = plot->along->begin, step = (plot->along->end - begin) / n;
+    gdouble last = NAN;
+    if (of_largest && !has_largest(sheet, cells, n, plot->quantity))
+        return;
+    for (guint i = 0; i < n; i++) {
+        const gdouble value =
+            of_largest
+                ? largest(sheet, &cells[i], plot->quantity)
+                : ct_show_cell_value(sheet->view, &cells[i], plot->quantity, sheet->show->decibels);
+        if (!plot->is_joined || (plot->quantity == CT_SHOW_PHASE && fabs(value - last) > 180))
+            add_point(plot, points, 0, NAN);
+        if (plot->is_joined) {
+            add_point(plot, points, begin + (i + 0.5) * step, value);
+        } else {
+            add_point(plot, points, begin + i * step, value);
+            add_point(plot, points, begin + (i + 1) * step, value);
+        }
+        last = value;
+    }
+    ct_canvas_line(sheet->canvas, (const gdouble(*)[2])(gpointer)points->data, points->len,
+                   sheet->font / 10, colour);
 }
 
 /* Stripes where no sample is valid. */
@@ -359,10 +405,10 @@ draw_profile(const Sheet *sheet)
     ct_show_scale_values(&values, low, high, title,
                          is_upright ? ticks_across(sheet, frame) : ticks_upwards(sheet, frame));
     draw_gaps(sheet, frame, view->profile, axis->n_cells, is_upright);
-    draw_values(sheet, frame, view->profile, axis->n_cells, quantity, &along, &values, is_upright,
-                TRUE, blend(sheet->series[1], sheet->ground));
-    draw_values(sheet, frame, view->profile, axis->n_cells, quantity, &along, &values, is_upright,
-                FALSE, sheet->series[0]);
+    const Plot plot = {frame, quantity, &along, &values, is_upright, axis->is_averaged};
+    draw_values(sheet, &plot, view->profile, axis->n_cells, TRUE,
+                blend(sheet->series[1], sheet->ground));
+    draw_values(sheet, &plot, view->profile, axis->n_cells, FALSE, sheet->series[0]);
     draw_border(sheet, frame);
     draw_x_axis(sheet, frame, is_upright ? &values : &along, is_upright);
     draw_y_axis(sheet, frame, is_upright ? &along : &values, TRUE);
@@ -373,9 +419,9 @@ draw_profile(const Sheet *sheet)
                    blend(sheet->series[1], sheet->ground), "maximum");
 }
 
-/* The names of the lines, above them. */
+/* The names of the lines, above them, and what pale lines are. */
 static void
-draw_line_names(const Sheet *sheet, const Frame *frame)
+draw_line_names(const Sheet *sheet, const Frame *frame, gboolean has_pale)
 {
     const CtShowAxis *axis = &sheet->view->y;
     const gdouble f = sheet->font;
@@ -387,6 +433,9 @@ draw_line_names(const Sheet *sheet, const Frame *frame)
                        sheet->series[i % 8], text);
         x += ct_canvas_text_width(sheet->canvas, 0.9 * f, text) + f;
     }
+    if (has_pale)
+        ct_canvas_text(sheet->canvas, x, frame->y - 0.6 * f, 0.9 * f, CT_ALIGN_LEFT,
+                       blend(sheet->series[0], sheet->ground), "pale: maximum");
 }
 
 static void
@@ -405,15 +454,15 @@ draw_lines(const Sheet *sheet, guint q)
     ct_show_scale_values(&values, low, high, title, ticks_upwards(sheet, frame));
     for (guint y = 0; y < ny; y++)
         draw_gaps(sheet, frame, &view->cells[(gsize)y * nx], nx, FALSE);
+    const Plot plot = {frame, quantity, &along, &values, FALSE, view->x.is_averaged};
     for (guint y = 0; y < 2 * ny; y++)
-        draw_values(sheet, frame, &view->cells[(gsize)(y % ny) * nx], nx, quantity, &along, &values,
-                    FALSE, y < ny,
+        draw_values(sheet, &plot, &view->cells[(gsize)(y % ny) * nx], nx, y < ny,
                     y < ny ? blend(sheet->series[y % 8], sheet->ground)
                            : sheet->series[(y - ny) % 8]);
     draw_border(sheet, frame);
     draw_x_axis(sheet, frame, &along, TRUE);
     draw_y_axis(sheet, frame, &values, TRUE);
-    draw_line_names(sheet, frame);
+    draw_line_names(sheet, frame, has_largest(sheet, view->cells, (gsize)nx * ny, quantity));
 }
 
 /* ---- levels ---- */

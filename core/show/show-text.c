@@ -31,7 +31,7 @@ gboolean
 ct_show_text_divide(CtShowView *view, const CtShow *show, GError **error)
 {
     const guint lines = n_lines(show, view->n_quantities);
-    return ct_show_view_divide(view, n_columns(show),
+    return ct_show_view_divide(view, show, n_columns(show),
                                show->format == CT_SHOW_COLOURS ? 2 * lines : lines, error);
 }
 

@@ -186,6 +186,41 @@ choose_quantity(CtShowView *view, const CtShow *show, GError **error)
     return FALSE;
 }
 
+/* ---- selections ---- */
+
+/* Appends the numbers of "3" or "0..7" as texts. */
+static gboolean
+add_numbers(GPtrArray *names, const char *word, gint64 most)
+{
+    char *end;
+    const gint64 first = g_ascii_strtoll(word, &end, 10);
+    const gint64 last = g_str_has_prefix(end, "..") ? g_ascii_strtoll(end + 2, &end, 10) : first;
+    if (*end || first < 0 || last < first || last - first >= most)
+        return FALSE;
+    for (gint64 i = first; i <= last; i++)
+        g_ptr_array_add(names, g_strdup_printf("%" G_GINT64_FORMAT, i));
+    return TRUE;
+}
+
+/* Elements that "beam=[1, 4..6]" selects keep their numbers, as labels, if they have none and no
+ * coordinates. */
+static void
+number_elements(CtStream *stream, const char *selection)
+{
+    g_auto(GStrv) parts = g_strsplit(selection, "=", 2);
+    const gint a = ct_stream_axis(stream, parts[0]);
+    CtAxis *axis = a < 0 ? NULL : &stream->axes[a];
+    if (!axis || axis->labels || axis->coordinate.unit || axis->name == ct_axis_name("time"))
+        return;
+    g_auto(GStrv) words = g_strsplit_set(parts[1], "[], \"'", -1);
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; words[i]; i++)
+        if (*words[i] && !add_numbers(names, words[i], axis->length))
+            return;
+    if (names->len == axis->length)
+        axis->labels = ct_labels_new((const char *const *)names->pdata, names->len);
+}
+
 /* ---- words ---- */
 
 static const char *
@@ -220,12 +255,24 @@ append_every(GString *text, const char *comma, const CtShowAxis *axis)
                                comma, k, end, axis->name, axis->length);
 }
 
+/* "time [0 s, 1 s]" of "time=[0 s, 1 s]", unless the labels of the elements tell. */
+static void
+append_selection(GString *text, const CtStream *stream, const char *selection)
+{
+    g_auto(GStrv) parts = g_strsplit(selection, "=", 2);
+    const gint a = ct_stream_axis(stream, parts[0]);
+    if (a < 0 || !stream->axes[a].labels)
+        g_string_append_printf(text, "%s%s %s", text->len ? ", " : "", parts[0], parts[1]);
+}
+
 /* What the picture has of the axes that it does not show, or not wholly: "pol X, pol' X, mean of
  * the time". */
 static char *
-make_subtitle(const CtShowView *view)
+make_subtitle(const CtShowView *view, const CtShow *show)
 {
     g_autoptr(GString) text = g_string_new(NULL);
+    for (guint i = 0; show->selections && show->selections[i]; i++)
+        append_selection(text, &view->stream, show->selections[i]);
     for (guint a = 0; a < view->stream.n_axes; a++) {
         const CtAxis *axis = &view->stream.axes[a];
         const char *comma = text->len ? ", " : "";
@@ -268,6 +315,8 @@ gboolean
 ct_show_view_init(CtShowView *view, const CtStream *stream, const CtShow *show, GError **error)
 {
     ct_stream_copy(&view->stream, stream);
+    for (guint i = 0; show->selections && show->selections[i]; i++)
+        number_elements(&view->stream, show->selections[i]);
     if (!check_lengths(stream, show, error))
         return FALSE;
     if (!choose_quantity(view, show, error))
@@ -289,7 +338,7 @@ ct_show_view_init(CtShowView *view, const CtStream *stream, const CtShow *show, 
 }
 
 gboolean
-ct_show_view_divide(CtShowView *view, guint width, guint height, GError **error)
+ct_show_view_divide(CtShowView *view, const CtShow *show, guint width, guint height, GError **error)
 {
     CtShowAxis *const axes[] = {&view->x, &view->y};
     const guint most[] = {MAX(width, 1), view->is_lines ? MOST_LINES : MAX(height, 1)};
@@ -298,7 +347,7 @@ ct_show_view_divide(CtShowView *view, guint width, guint height, GError **error)
         if (axes[i]->name)
             ct_show_axis_divide(axes[i], most[i]);
     }
-    view->subtitle = make_subtitle(view);
+    view->subtitle = make_subtitle(view, show);
     view->cells = g_try_new0(CtShowCell, (gsize)view->x.n_cells * view->y.n_cells);
     view->profile = g_try_new0(CtShowCell, MAX(view->x.n_cells, view->y.n_cells));
     if (view->cells && view->profile)

@@ -61,7 +61,8 @@ void ct_show_view_clear(CtShowView *view);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtShowView, ct_show_view_clear)
 
 /* Sets the number of cells for a picture of so many pixels, and allocates them. */
-gboolean ct_show_view_divide(CtShowView *view, guint width, guint height, GError **error);
+gboolean ct_show_view_divide(CtShowView *view, const CtShow *show, guint width, guint height,
+                             GError **error);
 /* The value of a cell: NaN where no sample is valid, and for the phase of a zero. */
 gdouble ct_show_cell_value(const CtShowView *view, const CtShowCell *cell, CtShowQuantity quantity,
                            gboolean decibels);

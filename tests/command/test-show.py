@@ -298,9 +298,56 @@ class Show(graphs.GraphTest):
         for text in ("3C <48>, Toy: beams.npy", "beam 0", "beam 1", "beam 2", "time (ms)", "value"):
             self.assertIn(text, texts)
         _, _, texts = self.svg("beams.npy", "--select", "beam=[1]", "--select", "time=[0.1 s, 0.2 s]")
-        self.assertNotIn("beam 2", texts)
+        self.assertIn("time [0.1 s, 0.2 s], beam 1", texts)
+        for text in ("beam 0", "beam 2"):
+            self.assertNotIn(text, texts)
+        _, _, texts = self.svg("beams.npy", "--select", "beam=[1..2]")
+        self.assertEqual([text for text in texts if text and "beam " in text], ["beam 1", "beam 2"])
         _, images, _ = self.svg("beams.npy", "--axes", "beam,time", "--dark", "--size", "400x300")
         self.assertEqual(images[0].shape[1], 3)
+
+    def paths(self, root):
+        """The thick paths' points, each a list of parts."""
+        return [[[tuple(map(float, point.split())) for point in part.split("L")]
+                 for part in path.get("d").split("M")[1:]]
+                for path in root.iter(SVG + "path") if float(path.get("stroke-width")) > 1.2]
+
+    def test_lines_of_phases(self):
+        """The panel of phases has room for its axis; a phase that goes around is no stroke."""
+        vis = numpy.exp(2j * numpy.pi * 3.2 * numpy.arange(64) / 64).astype("c8")
+        self.put("vis.npy", numpy.tile(vis[None, :, None], (20, 1, 3)), "[time channel baseline]",
+                 frequencies=[CENTRE + 1e5 * c for c in range(64)])
+        root, _, _ = self.svg("vis.npy", "--select", "baseline=[2]", "--axes", "channel")
+        amplitude, phase = self.paths(root)
+        self.assertEqual((len(amplitude), len(phase)), (1, 4))
+        self.assertEqual(sum(map(len, phase)), 64)
+        self.assertTrue(all(numpy.ptp([y for _, y in part]) > 100 for part in phase[1:-1]))
+        right = max(x for x, _ in amplitude[0])
+        lefts = [float(text.get("x")) - 0.6 * float(text.get("font-size")) * len(text.text)
+                 for text in root.iter(SVG + "text") if text.get("text-anchor") == "end"]
+        self.assertTrue([left for left in lefts if left > right])
+        self.assertFalse([left for left in lefts if 200 < left < right])
+
+    def test_steps(self):
+        """Elements without coordinates have nothing between them."""
+        self.put("beams.npy", numpy.random.default_rng(1).uniform(1, 2, (50, 5)).astype("f4"), "[time beam]")
+        root, _, _ = self.svg("beams.npy", "--axes", "beam")
+        for path in self.paths(root):
+            self.assertEqual(len(path), 5)
+            self.assertTrue(all(part[0][1] == part[1][1] for part in path))
+
+    def test_largest(self):
+        """The largest samples have a key, and leave the scale to the means."""
+        powers = numpy.random.default_rng(1).uniform(1, 2, (40000, 1)).astype("f4")
+        self.put("flat.npy", powers, "[time beam]")
+        _, _, texts = self.svg("flat.npy")
+        self.assertIn("pale: maximum", texts)
+        powers[20000] = 1000
+        self.put("peak.npy", powers, "[time beam]")
+        _, _, texts = self.svg("peak.npy")
+        self.assertNotIn("1000", texts)
+        self.put("few.npy", powers[:300], "[time beam]")
+        self.assertNotIn("pale: maximum", self.svg("few.npy")[2])
 
     # ---- formats ----
 
