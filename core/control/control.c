@@ -56,7 +56,10 @@ static char *
 name_token(const CtControlListener *listener)
 {
     const char *folder = secure_getenv("XDG_RUNTIME_DIR");
-    g_autofree char *name = g_strdup_printf("cornerturn-%u.token", listener->port);
+    const gboolean is_localhost = g_str_equal(listener->name, "localhost");
+    g_autofree char *name =
+        is_localhost ? g_strdup_printf("cornerturn-%u.token", listener->port)
+                     : g_strdup_printf("cornerturn-%s-%u.token", listener->name, listener->port);
     return folder && *folder ? g_build_filename(folder, name, NULL) : g_steal_pointer(&name);
 }
 

@@ -137,6 +137,18 @@ listen_on(CtControlListener *listener, const char *host, GError **error)
     return listen_at(listener, address, error);
 }
 
+/* localhost is ::1 as well. Without IPv6 nothing is lost, as clients try 127.0.0.1 next; but
+ * another program there would get the tokens of this run's clients. */
+static gboolean
+open_other(CtControlListener *listener, GError **error)
+{
+    g_autoptr(GError) cause = NULL;
+    g_autoptr(GSocket) probe =
+        g_socket_new(G_SOCKET_FAMILY_IPV6, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL);
+    g_autoptr(GSocketAddress) any = g_inet_socket_address_new_from_string("::1", 0);
+    return !probe || !g_socket_bind(probe, any, FALSE, &cause) || listen_on(listener, "::1", error);
+}
+
 static gboolean
 open_tcp(CtControlListener *listener, GError **error)
 {
@@ -147,10 +159,7 @@ open_tcp(CtControlListener *listener, GError **error)
     if (!address)
         return FALSE;
     listener->port = g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(address));
-    /* Clients that take localhost for ::1 try 127.0.0.1 next: without IPv6 nothing is lost. */
-    if (is_any)
-        listen_on(listener, "::1", NULL);
-    return TRUE;
+    return !is_any || open_other(listener, error);
 }
 
 gboolean

@@ -14,7 +14,9 @@ function prefixOf(size, unit) {
 export function quantity(value, unit, digits = 4) {
   if (!Number.isFinite(value))
     return "–";
-  const [factor, prefix] = prefixOf(Math.abs(value), unit || " ");
+  // Samples are counted whole: 0.6 samples/s, not 600 msamples/s.
+  const [factor, prefix] = /^sa/i.test(unit) && Math.abs(value) < 1 ? [1, ""]
+    : prefixOf(Math.abs(value), unit || " ");
   return `${Number((value / factor).toPrecision(digits))} ${prefix}${unit}`.trim();
 }
 

@@ -163,18 +163,19 @@ function choose(name) {
   row?.focus({ preventScroll: true });
 }
 
-// The drawing's own rules, which the policy of the page refuses as a part of it.
-function adopt(style) {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(style.textContent);
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  style.remove();
+// A text in SVG, without its own rules, which the policy of the page refuses there: they become the page's.
+function takeRules(text) {
+  return text.replace(/<style>([^]*?)<\/style>/g, (_, rules) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(rules);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+    return "";
+  });
 }
 
 async function drawGraph() {
-  const text = await get("api/v1/plan.svg", "text");
+  const text = takeRules(await get("api/v1/plan.svg", "text"));
   const drawing = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  drawing.querySelectorAll("style").forEach(adopt);
   graph = document.importNode(drawing, true);
   for (const group of graph.querySelectorAll("g.node")) {
     const name = group.id.slice("node-".length);

@@ -3,6 +3,7 @@
 #include "control-private.h"
 
 #include <cornerturn/json.h>
+#include <errno.h>
 #include <string.h>
 
 enum { MOST_DEPTH = 8 };
@@ -28,6 +29,22 @@ refuse(GError **error, const char *format, ...)
     return FALSE;
 }
 
+/* Whether json-glib would read another number or text than the body has: integers beyond 64 bits
+ * wrap, and a text ends at a NUL. */
+static gboolean
+is_misread(const char *body, gsize length)
+{
+    g_autofree char *text = g_strndup(body, length);
+    if (strstr(text, "\\u0000"))
+        return TRUE;
+    for (char *at = text; (at = strpbrk(at, "0123456789"));) {
+        errno = 0;
+        if (g_ascii_strtoll(at, &at, 10) == G_MAXINT64 && errno == ERANGE)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* The body is an object; NULL with an error: it is not. */
 static JsonNode *
 parse(const char *body, gsize length, GError **error)
@@ -36,6 +53,8 @@ parse(const char *body, gsize length, GError **error)
     g_autoptr(GError) cause = NULL;
     if (ct_json_depth(body, length) > MOST_DEPTH)
         refuse(error, "the body has more than %d objects in one another", MOST_DEPTH);
+    else if (is_misread(body, length))
+        refuse(error, "the body wants integers of 64 bits, and texts without NUL");
     else if (!json_parser_load_from_data(parser, body, (gssize)length, &cause))
         refuse(error, "the body wants JSON: %s", cause->message);
     else if (!json_parser_get_root(parser) || !JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser)))

@@ -171,7 +171,13 @@ class Maker:
             "TIME": ["1 ms", "100 us", "0.1 s", "1", "1e-9", "1 h"],
             "SIZE": ["1", "64 KiB", "1 MiB", "512 B", "1 GiB", "1e15"],
             "FORM": ["map", "table", "group", "fold", "window", "join", "source", "free", "tree"],
-            "FORMAT": ["json", "text", "none"],
+            "FORMAT": ["json", "text", "none", "png", "svg"],
+            "FORMAT[:PERIOD]": ["json", "text", "none", "json:1 s", "text:10ms", "json:0", "none:1 s"],
+            "unix:PATH|tcp:localhost:PORT": ["unix:control", "tcp:localhost:0", "tcp:0.0.0.0:0", "unix:"],
+            "PARAMETER=VALUE": ["pol=[1]", "time=[0 s, 1 ms]", "channel=0", "axis=pol", "x=1"],
+            "WIDTHxHEIGHT": ["100x100", "800x600", "0x0", "8192x8192"],
+            "X,Y": ["time,channel", "channel", "channel,time", "time,time"],
+            "PICTURE": ["a.png", "b.svg", "c.gif", "folder", "/dev/full"],
             "NAME": ["reference", "cpu", "cuda", "auto", "cuda:1", *self.stages],
             "NODE": list(self.nodes) or [""],
             "TYPE": ["ci4", "ci8", "cf32", "f16", "u32", "cf33"],
@@ -341,7 +347,9 @@ class FuzzCommand(unittest.TestCase):
     def test_every_option_is_known(self):
         """The arguments of all options have values here, so that most are nearly valid."""
         takes = {takes for options in self.maker.commands.values() for _, takes in options}
-        self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORM", "FORMAT", "NAME", "NODE", "FILE",
+        self.assertLessEqual(takes, {"", "N", "TIME", "SIZE", "FORM", "FORMAT", "FORMAT[:PERIOD]", "NAME",
+                                     "NODE", "FILE", "unix:PATH|tcp:localhost:PORT", "PARAMETER=VALUE",
+                                     "WIDTHxHEIGHT", "X,Y", "PICTURE",
                                      "[NODE=]NAME",
                                      "NODE=NAME[:TUNABLE=VALUE,…]", "TYPE", "SECONDS", "NUMBER",
                                      "CASE", "AXIS=LENGTH", "PARAM=VALUE", "P", "FACTOR", "STAGE", "LIST",

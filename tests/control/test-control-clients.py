@@ -98,6 +98,27 @@ class Addresses(controls.ControlTest):
             address = f"tcp:127.0.0.1:{one.getsockname()[1]}"
             self.assertIn("in use", self.fail("--control", address)[1])
 
+    def test_the_other_localhost_in_use(self):
+        """Whoever has it would be sent the token."""
+        with socket.socket(socket.AF_INET6) as one:
+            try:
+                one.bind(("::1", 0))
+            except OSError:
+                self.skipTest("there is no IPv6 here")
+            one.listen()
+            address = f"tcp:localhost:{one.getsockname()[1]}"
+            self.assertIn("in use", self.fail("--control", address)[1])
+
+    def test_tokens_of_two_addresses(self):
+        """Runs on one port of two addresses have a file each."""
+        first = self.launch(controls.ENDLESS, address="tcp:127.0.0.1:0")
+        second = self.launch(controls.ENDLESS, "--set", "out.path=other.npy",
+                             address=f"tcp:127.0.0.2:{first.port}")
+        self.assertNotEqual(first.token_path, second.token_path)
+        self.assertNotEqual(first.token, second.token)
+        for port in first, second:
+            self.end(port)
+
 
 class Tokens(controls.ControlTest):
     def write_token(self, text, mode=0o600):

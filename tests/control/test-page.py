@@ -124,6 +124,10 @@ class Page(unittest.TestCase):
     def cell(self, node, field):
         return float(self.browser.run(CELL + ".dataset.value", node, field))
 
+    def test_0_no_complaints(self):
+        """The browser has nothing to complain of in the page as it is loaded."""
+        self.assertEqual(self.browser.complaints(), [])
+
     def test_1_numbers(self):
         nodes = self.browser.run("return [...document.querySelectorAll('#nodes tr[id]')].map((row) => row.id)")
         for name in ("sky", "bandpass", "visibilities", "last"):
