@@ -83,9 +83,12 @@ choose_format(const Given *given, CtShow *show, GError **error)
 {
     if (!given->output) {
         take_terminal(show);
-        return given->size || given->format
-                   ? refuse("-o", "a picture for --size and --format", "none", error)
-                   : TRUE;
+        if (!given->size && !given->format)
+            return TRUE;
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "%s wants a picture, but no -o PICTURE is given",
+                    given->size ? "--size" : "--format");
+        return FALSE;
     }
     const gboolean is_stdout = g_str_equal(given->output, "-");
     const char *point = strrchr(given->output, '.');

@@ -64,7 +64,7 @@ make_pipeline(CtJson *json, const CtShow *show, GError **error)
 {
     ct_json_end_object(json);
     g_autofree char *text = ct_json_free_to_text(json, TRUE);
-    g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(text, -1, "show", error);
+    g_autoptr(CtPipeline) pipeline = ct_pipeline_parse(text, -1, CT_SHOW_GRAPH, error);
     if (!pipeline || !ct_pipeline_set_reads_pipes(pipeline, FALSE, error) ||
         !set_all(pipeline, "file", show->settings, error) ||
         !set_all(pipeline, "part", show->selections, error))

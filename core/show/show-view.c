@@ -92,7 +92,10 @@ set_axes(CtShowView *view, const char *text, GError **error)
             continue;
         g_autofree char *axes = ct_stream_describe(stream);
         g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
-                    "--axes wants axes of the stream (%s), but is given '%s'", axes, names[i]);
+                    "--axes wants axes of the stream (%s), but is given '%s'%s", axes, names[i],
+                    g_str_equal(names[i], "frequency") && ct_stream_axis(stream, "channel") >= 0
+                        ? "; did you mean 'channel'?"
+                        : "");
         return FALSE;
     }
     if (n < 1 || n > 2 || (n == 2 && g_str_equal(names[0], names[1]))) {

@@ -101,7 +101,7 @@ gboolean ct_show_axis_is_auto(const CtShowAxis *axis, gint64 rank);
 /* "B–A", "X" or "3", of the element at a place of the axis; allocated. */
 char *ct_show_axis_label(const CtShowAxis *axis, gint64 rank);
 
-/* ---- reading: show-read.c, show-graph.c ---- */
+/* ---- reading: show-read.c, show-graph.c, show-message.c ---- */
 
 /* Adds a block of f32, f64, cf32 or cf64 whose layout is time, then the stream's other axes in
  * their order. */
@@ -111,6 +111,11 @@ void ct_show_view_end(CtShowView *view);
 /* Adds a block of voltages, of `stream`, in the same types and order, to the levels, whose range
  * must be set. */
 void ct_show_view_count(CtShowView *view, const CtStream *stream, const CtBlock *block);
+/* The name of the graph in its messages. */
+#define CT_SHOW_GRAPH "show"
+/* A message of the graph without its name and its nodes, with the file's path or the option
+ * instead; allocated. */
+char *ct_show_message(const CtShow *show, const char *message);
 /* Calls ct_show_view_divide() for a way to draw. */
 typedef gboolean (*CtShowDivide)(CtShowView *view, const CtShow *show, GError **error);
 /* Fills the cells; see ct_show_draw(). */

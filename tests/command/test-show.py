@@ -496,6 +496,38 @@ class Show(graphs.GraphTest):
         self.check_error(r"has no parameter 'nothing'", "power.npy", "--set", "nothing=1")
         self.check_error(r"-o: /no/where.png: cannot be written", "power.npy", "-o", "/no/where.png")
 
+    def test_words_of_errors(self):
+        """Messages name the file and the option, not the graph that the command makes."""
+        self.put_powers("power.npy")
+        numpy.save(self.folder / "bare.npy", self.powers())
+        for message, arguments in (
+                ("--select channel=99: wants indices below the length of the axis 'channel', 16, but is given '99'",
+                 ["power.npy", "--select", "channel=99"]),
+                ("--select time=[9 s, 10 s]: wants a part of the stream",
+                 ["power.npy", "--select", "time=[9 s, 10 s]"]),
+                ("--select beem=1: stage 'select' has no parameter 'beem'", ["power.npy", "--select", "beem=1"]),
+                ("--set nothing=1: stage 'file.source' has no parameter", ["power.npy", "--set", "nothing=1"]),
+                ("bare.npy: wants 'layout' beside it", ["bare.npy"]),
+                ("missing.npy: can't be opened", ["missing.npy"]),
+                ("power.npy: there is no stage 'nothing'", ["power.npy", "--stage", "nothing"])):
+            done = self.show(*arguments, status=1)
+            self.assertEqual(done.stderr.decode()[:len(message)], message)
+        self.check_error(r"--axes wants .*'frequency'; did you mean 'channel'\?$", "power.npy", "--axes", "frequency")
+        self.check_error(r"--size wants a picture, but no -o PICTURE is given", "power.npy", "--size", "500", status=2)
+
+    def test_partial_files(self):
+        """What a failed run has left is shown as the error says."""
+        self.put_powers("x.npy")
+        (self.folder / "x.npy").rename(self.folder / "x.npy.partial")
+        (self.folder / "x.npy.json").rename(self.folder / "x.npy.json.partial")
+        with open(self.folder / "x.npy.partial", "ab") as file:
+            file.write(bytes(1000))
+        self.check_error("^x.npy.partial: is not complete; .* with the values in x.npy.json.partial$", "x.npy.partial")
+        text = self.show("x.npy.partial", "--set", "format=npy", "--set", "layout='[time channel]'",
+                         "--set", "sample_rate=1 MHz").stdout.decode()
+        self.assertIn("power from", text)
+        self.assertIn("time (µs)", text)
+
     def test_hostile_files(self):
         """The source's error, and no picture."""
         self.put_powers("power.fil")
