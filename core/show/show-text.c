@@ -177,6 +177,16 @@ append_lines(GString *text, const CtShowView *view, const CtShow *show, CtShowQu
     append_x_axis(text, &x, columns);
 }
 
+/* "; axis (10⁶)", where its numbers are short. */
+static void
+append_power(GString *text, gdouble low, gdouble high)
+{
+    g_auto(CtShowScale) scale = {0};
+    ct_show_scale_values(&scale, low, high, "", 2);
+    if (*scale.title)
+        g_string_append_printf(text, "; axis%s", scale.title);
+}
+
 /* "; beam 0: *, beam 1: o". */
 static void
 append_marks(GString *text, const CtShowAxis *axis)
@@ -202,6 +212,8 @@ ct_show_text(const CtShowView *view, const CtShow *show)
         else
             ct_show_range(view, quantity, show->decibels, &low, &high);
         g_string_append_printf(text, "%*s%s from %.4g to %.4g", LEFT, "", title, low, high);
+        if (view->is_lines)
+            append_power(text, low, high);
         if (view->is_lines && view->y.n_cells > 1)
             append_marks(text, &view->y);
         else if (ct_show_has_gaps(view) && (view->is_lines || show->format == CT_SHOW_TEXT))

@@ -445,6 +445,9 @@ class Show(graphs.GraphTest):
         self.put("beam.npy", values[:, 1:2], "[time beam]")
         lines = self.show("beam.npy", "--decibels").stdout.decode().splitlines()
         self.assertIn("value (dB) from 16.02 to", lines[1])
+        self.put("large.npy", 1e6 * values[:, 1:2], "[time beam]")
+        lines = self.show("large.npy").stdout.decode().splitlines()
+        self.assertEqual(lines[1].strip(), "value from 4e+07 to 2.8e+08; axis (10⁶)")
         self.assertTrue(any("█" in line for line in lines))
 
     def test_terminal(self):
