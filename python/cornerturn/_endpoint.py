@@ -2,6 +2,8 @@
 """The nodes `input` and `output` of a graph, through which arrays pass."""
 import collections
 import ctypes
+import os
+import threading
 import time
 
 import numpy
@@ -15,20 +17,37 @@ _FIRST = ctypes.c_char * 0  # stands for the address of an array
 POLL = 0.1
 
 
+working = threading.local()  # `here`: this thread runs a stage that is a function in Python
+
+
+def refuse_in_a_stage(what):
+    """A stage that waits for its own run would wait for ever."""
+    if getattr(working, "here", False):
+        raise _errors.OrderError(f"{what} wants to be called outside the functions of stages")
+
+
 class Handle:
-    """A CtPipeline. It is freed when neither the pipeline nor an array needs it any more."""
+    """A CtPipeline. It is freed when neither the pipeline nor an array needs it any more, in the
+    process that has made it: a forked one has none of its threads."""
 
     def __init__(self, pointer):
-        self.pointer = pointer
+        self.pointer, self.process = pointer, os.getpid()
         self.fed = collections.defaultdict(collections.deque)  # node → what it may still read
 
-    def __del__(self, free=_library.functions["pipeline_free"]):
-        free(self.pointer)
+    def __del__(self, free=_library.functions["pipeline_free"], find_process=os.getpid):
+        if find_process() == self.process:
+            free(self.pointer)
+
+    def __reduce_ex__(self, _):
+        raise TypeError("a pipeline, and what depends on it, cannot be copied or pickled")
 
 
 def wait_for(ask, timeout, what):
     """Asks `ask` with seconds until it returns something true. TimeoutError after `timeout` (None:
     never)."""
+    if timeout is not None and not timeout >= 0:
+        raise _errors.ParameterError(f"timeout wants seconds, 0 or more, but is given {timeout}")
+    refuse_in_a_stage("a call that waits")
     until = None if timeout is None else time.monotonic() + timeout
     while True:
         left = POLL if until is None else min(POLL, max(until - time.monotonic(), 0))
@@ -73,6 +92,8 @@ class Input:
 
     def _prepare(self, array, validity, copy):
         """The array to feed."""
+        if isinstance(array, numpy.ma.MaskedArray):
+            self._refuse("an array, and `validity` in place of its mask", "a masked array")
         if not isinstance(array, numpy.ndarray):
             if not copy:
                 self._refuse("an array of NumPy, or copy=True", type(array).__name__)

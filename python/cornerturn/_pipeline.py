@@ -23,6 +23,8 @@ _SETTINGS = {
     "device_block": "B", "in_flight": int, "costs": str, "default_layouts": int, "fusion": int,
     "missing": int, "poison": int,
 }
+_MOST = {int: 2**31, "B": 2**63, "s": math.inf}  # what C holds; a setting that takes more is below
+_MOST_OF = {"missing": 2**63}
 _WANTED = {
     int: "an integer, 0 or more", str: "a text", "s": "a time such as '5 us', 0 or more",
     "B": "an amount such as '1.5 GiB', 0 or more",
@@ -47,11 +49,24 @@ def _convert(name, value):
             number = _parse_quantity(value, kind) if isinstance(value, str) else float(value)
             # Less than a byte would be 0, which stands for the default.
             number = math.ceil(number) if kind == "B" else number
-        if number >= 0:
+        if 0 <= number < _MOST_OF.get(name, _MOST[kind]):
             return number
     except (TypeError, ValueError, OverflowError):
         pass
     raise _errors.ParameterError(f"{name} wants {_WANTED[kind]}, but is given {value!r}")
+
+
+def _encode_name(setting, value):
+    if not isinstance(value, str):
+        raise _errors.ParameterError(f"{setting} wants a text, but is given {value!r}")
+    return _library.encode(value)
+
+
+def _convert_tick(tick):
+    number = operator.index(tick)
+    if not -2**63 <= number < 2**63:
+        raise _errors.ParameterError(f"a tick wants an integer of 64 bits, but is given {tick}")
+    return number
 
 
 _alive = weakref.WeakSet()  # handles of all pipelines
@@ -60,7 +75,7 @@ _alive = weakref.WeakSet()  # handles of all pipelines
 @atexit.register
 def _stop_all():
     """Threads of runs end before the interpreter does."""
-    for handle in list(_alive):
+    for handle in [one for one in _alive if one.process == os.getpid()]:
         _library.functions["pipeline_stop"](handle.pointer)
         _library.functions["pipeline_wait"](handle.pointer, -1)
 
@@ -96,6 +111,8 @@ class Pipeline:
         _alive.add(self._handle)
         self.configure(**settings)
 
+    __reduce_ex__ = _endpoint.Handle.__reduce_ex__
+
     @staticmethod
     def _load(graph):
         if isinstance(graph, dict):
@@ -127,10 +144,10 @@ class Pipeline:
         """Sets what the constructor takes as well, before the step that reads it."""
         for name, value in settings.items():
             if name == "backend" and not isinstance(value, dict):
-                self._call("set_backend", None, _library.encode(value))
+                self._call("set_backend", None, _encode_name(name, value))
             elif name in ("backend", "variant"):
                 for node, choice in value.items():
-                    self._call("set_" + name, _library.encode(node), _library.encode(choice))
+                    self._call("set_" + name, _encode_name(name, node), _encode_name(name, choice))
             elif name in _SETTINGS:
                 self._call("set_" + name, _convert(name, value))
             else:
@@ -148,7 +165,7 @@ class Pipeline:
         """Changes parameters from a tick on, on the clock of the node's output:
         set_at("gains.gain=2", tick) or set_at("gains", tick, gain=2)."""
         for assignment in _graph.assignments(target, values):
-            self._call("set_at", assignment.encode(), int(tick))
+            self._call("set_at", assignment.encode(), _convert_tick(tick))
         self._is_prepared = True
 
     def set_now(self, target, **values):
@@ -293,6 +310,7 @@ class Pipeline:
 
     def close(self):
         """Stops a run that is not over, without completing its sinks, and frees the pipeline."""
+        _endpoint.refuse_in_a_stage("close()")
         handle, self._handle = self._handle, None
         if handle is None:
             return
@@ -372,6 +390,8 @@ class Pipeline:
         """All samples of an `output` as one array, or of several as a tuple of arrays. Starts the
         run if it is not started; at the end of the streams, waits for that of the run if all
         outputs are read. `masked`: masked arrays."""
+        if not nodes or len(set(nodes)) < len(nodes):
+            raise _errors.ParameterError(f"read() wants different nodes, but is given {nodes}")
         if not self._is_started:
             self.start()
         outputs = [self._endpoint("output", node) for node in nodes]

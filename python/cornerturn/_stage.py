@@ -8,7 +8,7 @@ import re
 
 import numpy
 
-from . import _errors, _library, _types
+from . import _endpoint, _errors, _library, _types
 
 _text, _pointer, _integer = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int
 _MAGIC, _ABI = 0x43546e31, 7
@@ -181,7 +181,11 @@ class _Functions:
             # Copies, for the function may keep them, and the traceback of its exception does.
             arrays = [_view(work.contents.inputs[i]).copy() for i in range(self._n_inputs)]
             view = _view(out)
-            result = self._function(*arrays, **self._states[state])
+            _endpoint.working.here = True
+            try:
+                result = self._function(*arrays, **self._states[state])
+            finally:
+                _endpoint.working.here = False
             view[...] = _fit(self._name, result, _types.BY_NUMBER[out.type], view.shape)
             return 1
         except BaseException as failure:  # pylint: disable=broad-exception-caught

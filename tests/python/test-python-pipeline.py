@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Pipelines of the Python package: graphs, settings, plans, streams, errors, ends."""
+import copy
 import importlib.util
 import json
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -413,6 +415,58 @@ while True:
 
 
 @plain
+class Misuse(unittest.TestCase):
+    def test_settings_that_c_cannot_hold(self):
+        for settings in ({"backend": None}, {"backend": {"c": None}}, {"variant": {None: "x"}},
+                         {"workers": 2**32 + 1}, {"workers": -1}, {"cache": 2**64}, {"missing": 2**64},
+                         {"duration": float("nan")}, {"duration": float("inf")}):
+            with self.subTest(settings), self.assertRaises(cornerturn.ParameterError):
+                cornerturn.Pipeline(FED, **settings)
+
+    def test_ticks_and_times_that_are_none(self):
+        with cornerturn.Pipeline(FED) as pipeline:
+            for tick in 2**64 + 5, -2**70:
+                with self.assertRaises(cornerturn.ParameterError):
+                    pipeline.set_at("c.gain=2", tick)
+            pipeline.start()
+            for timeout in float("nan"), -1:
+                with self.assertRaises(cornerturn.ParameterError):
+                    pipeline.take("y", timeout=timeout)
+            for nodes in (), ("y", "y"):
+                with self.assertRaises(cornerturn.ParameterError):
+                    pipeline.read(*nodes)
+            masked = numpy.ma.masked_array(numpy.ones(5, "f4"), mask=True)
+            with self.assertRaisesRegex(cornerturn.ParameterError, "masked array"):
+                pipeline.feed("x", masked)
+            pipeline.interrupt()
+
+    def test_no_copies(self):
+        pipeline = cornerturn.Pipeline(FED)
+        for make in copy.copy, copy.deepcopy, pickle.dumps:
+            with self.assertRaises(TypeError):
+                make(pipeline)
+        pipeline.check()
+
+    @plain
+    def test_a_forked_process_leaves_it_alone(self):
+        ran = program(f"""
+import gc, os, sys, cornerturn
+p = cornerturn.Pipeline({FED!r})
+p.start()
+child = os.fork()
+if not child:
+    del p
+    gc.collect()
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+p.interrupt()
+p.close()
+print("closed")
+""")
+        output, errors = ran.communicate(timeout=60)
+        self.assertEqual((ran.returncode, output), (0, "closed\n"), errors)
+
+
 class Example(unittest.TestCase):
     def test_spectra(self):
         ran = subprocess.run([sys.executable, SOURCE / "examples" / "spectra.py"], check=True, capture_output=True,

@@ -250,6 +250,24 @@ class Stages(unittest.TestCase):
         with self.assertRaises(cornerturn.PluginError):
             cornerturn.stage(lambda x: x, name="wrong", output="f32[time")
 
+    def test_waiting_for_its_own_run(self):
+        """A stage that would wait for ever fails the run."""
+        for call in (lambda pipeline: pipeline.close()), (lambda pipeline: pipeline.wait()):
+            made = []
+
+            @cornerturn.stage(inputs={"in": "f32[time]"}, output="f32[time]")
+            def waiting(x):
+                call(made[0])
+                return x
+
+            graph = {"stages": {"x": {"stage": "generate", "type": "f32", "sample_rate": 1000, "samples": 10},
+                                "y": {"stage": "waiting", "from": "x"},
+                                "z": {"stage": "discard", "from": "y"}}}
+            with cornerturn.Pipeline(graph) as pipeline:
+                made.append(pipeline)
+                with self.assertRaisesRegex(cornerturn.PluginError, "outside the functions of stages"):
+                    pipeline.run()
+
     def test_axes_are_those_of_the_first_input(self):
         for given, output, fits in [
                 ("f32[time station]", "f32[time]", False), ("f32[time]", "f32[time beam]", False),
