@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Pixels of pictures; columns and lines where there is no terminal. */
@@ -106,6 +107,20 @@ choose_format(const Given *given, CtShow *show, GError **error)
            read_size(given, show, error);
 }
 
+/* Whether the picture would take the place of a file that is shown. */
+static gboolean
+is_shown(const char *output, char **paths)
+{
+    struct stat picture, file;
+    if (!output || stat(output, &picture) != 0)
+        return FALSE;
+    for (guint i = 0; paths[i]; i++)
+        if (stat(paths[i], &file) == 0 && file.st_dev == picture.st_dev &&
+            file.st_ino == picture.st_ino)
+            return TRUE;
+    return FALSE;
+}
+
 /* The words before and after the '=' of settings are checked where they are used. */
 static gboolean
 check(const Given *given, GError **error)
@@ -186,6 +201,8 @@ run(int argc, char **argv, GError **error)
     g_auto(GStrv) warnings = NULL;
     if (!choose_format(&given, &show, error))
         return FALSE;
+    if (is_shown(given.output, &argv[1]))
+        return refuse("-o", "another file than those that are shown", given.output, error);
     g_autofree char *picture = ct_show_draw(&show, &length, &warnings, error);
     if (!picture)
         return FALSE;

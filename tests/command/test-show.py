@@ -562,6 +562,16 @@ class Show(graphs.GraphTest):
         self.assertEqual((self.folder / "x.png").read_bytes(), b"older")
         self.assertEqual([path.name for path in self.folder.glob("x.png?*")], ["x.png.lock"])
 
+    def test_what_is_shown_stays(self):
+        self.need_cairo()
+        self.put_powers("power.npy")
+        before = (self.folder / "power.npy").read_bytes()
+        (self.folder / "hard.png").hardlink_to(self.folder / "power.npy")
+        for output in "power.npy", "./power.npy", "hard.png":
+            self.check_error("-o wants another file than those that are shown", "power.npy", "-o", output,
+                             "--format", "png", status=2)
+        self.assertEqual((self.folder / "power.npy").read_bytes(), before)
+
     def test_full_disk(self):
         self.need_cairo()
         self.put_powers("power.npy")
