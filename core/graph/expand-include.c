@@ -139,6 +139,12 @@ expand_include(CtExpander *expander, CtLevel *level, const CtValue *value)
     g_autoptr(CtValue) file = ct_level_expand(expander, level, include.file, NULL);
     if (!file)
         return;
+    if (!is_text(file)) {
+        g_autofree char *given = ct_value_describe(file);
+        ct_expand_blame(expander, &include.file->place, "'include' wants a path, but is given %s",
+                        given);
+        return;
+    }
     char *path = find_path(level, file->text);
     g_autofree char *real = ct_expand_real_name(path);
     const CtPlace *place = &include.file->place;

@@ -190,7 +190,7 @@ apply_override(CtExpander *expander, const char *assignment)
     g_autoptr(CtValue) expanded = ct_level_expand(expander, expander->root, value, NULL);
     CtExpandNode *one = g_hash_table_lookup(expander->root->nodes, node);
     const GPtrArray *copies = g_hash_table_lookup(expander->root->copies, node);
-    if ((!one || one->source->kind != CT_VALUE_MAPPING) && !copies)
+    if (!one && !copies)
         refuse_node(expander, &place, node);
     else if (expanded && one)
         override_node(one, key, expanded);
@@ -293,6 +293,23 @@ add_item(CtValue *mapping, const CtValue *key, CtValue *item)
     g_ptr_array_add(mapping->items, item);
 }
 
+/* Copies what wants to be a mapping, but is none, so that the reader of keys refuses it. No
+ * expression stands for it, as names are looked up before values are known. `node` NULL: it is
+ * `stages`. NULL: the fault is reported. */
+static CtValue *
+copy_wrong(CtExpander *expander, const CtValue *value, const char *node)
+{
+    if (value->kind != CT_VALUE_SCALAR || !strstr(value->text, "${"))
+        return ct_value_copy(value);
+    g_autofree char *who = node ? g_strdup_printf("node '%s'", node) : g_strdup("'stages'");
+    g_autofree char *given = ct_value_describe(value);
+    ct_expand_blame(expander, &value->place,
+                    "%s: no expression stands for it, only for the values of a node's keys, but "
+                    "is given %s",
+                    who, given);
+    return NULL;
+}
+
 /* A node with its settings; NULL: faults are reported. */
 static CtValue *
 expand_node(CtExpander *expander, CtExpandNode *node)
@@ -300,7 +317,7 @@ expand_node(CtExpander *expander, CtExpandNode *node)
     const CtValue *source = node->source;
     const char *name = node->key->text;
     if (source->kind != CT_VALUE_MAPPING)
-        return ct_level_expand(expander, node->level, source, name);
+        return copy_wrong(expander, source, name);
     CtValue *made = ct_value_new(source->kind, source->place);
     for (guint i = 0; i < source->keys->len; i++) {
         const CtValue *key = source->keys->pdata[i];
@@ -416,8 +433,11 @@ take_key(CtExpander *expander, CtLevel *level, const CtValue *key, const CtValue
         ct_expand_stages(expander, level, item);
         return;
     }
-    CtValue *expanded =
-        check_once(expander, key) ? ct_level_expand(expander, level, item, NULL) : NULL;
+    if (!check_once(expander, key))
+        return;
+    CtValue *expanded = g_str_equal(key->text, "stages")
+                            ? copy_wrong(expander, item, NULL)
+                            : ct_level_expand(expander, level, item, NULL);
     if (expanded)
         add_item(top, key, expanded);
 }

@@ -124,6 +124,19 @@ static const struct {
      "g:1:30: not YAML: while parsing a flow mapping, did not find expected ',' or '}': a text "
      "with "
      "brackets or braces stands in quotation marks here"},
+    {"parameters: { t: { stage: x } }\nstages: { a: { stage: x }, b: '${t}' }", NULL,
+     "g:2:31: node 'b': no expression stands for it, only for the values of a node's keys, but is "
+     "given '${t}'"},
+    {"parameters: { t: { stage: x } }\nstages: { b: '${t}' }", "b.n=1",
+     "g:2:14: node 'b': no expression stands for it, only for the values of a node's keys, but is "
+     "given '${t}'"},
+    {"parameters: { t: { b: { stage: x } } }\nstages: ${t}", NULL,
+     "g:2:9: 'stages': no expression stands for it, only for the values of a node's keys, but is "
+     "given '${t}'"},
+    {"include: '${p}'\nparameters: { p: [a] }\nstages: { a: { stage: x } }", NULL,
+     "g:1:10: 'include' wants a path, but is given a list of 1"},
+    {"include: { file: '${p}' }\nparameters: { p: { a: b } }\nstages: { a: { stage: x } }", NULL,
+     "g:1:18: 'include' wants a path, but is given a mapping"},
     /* several at once, each once */
     {"parameters: { a: '${1 / 0}' }\nblock: 5\nstages:\n  x: { stage: f, n: '${a}', m: '${b}' }\n"
      "  y: { from: x }\n  z: 5\nother: 1\n",
