@@ -105,22 +105,19 @@ gboolean
 ct_operand_need_number(CtOperand *operand, GError **error)
 {
     const CtValue *value = operand->value;
-    CtQuantity quantity;
+    CtNumber number;
     if (!value)
         return TRUE;
     gint unit = -1;
     gboolean is_number = FALSE;
     for (; value->kind == CT_VALUE_SCALAR && !is_number && unit < (gint)G_N_ELEMENTS(units); unit++)
         is_number =
-            ct_quantity_parse(&quantity, value->text, unit < 0 ? NULL : units[unit].name, NULL);
+            ct_quantity_read(&number, value->text, unit < 0 ? NULL : units[unit].name, NULL);
     if (!is_number) {
         g_autofree char *given = ct_value_describe(value);
         return ct_operand_refuse(error, "arithmetic wants numbers, but is given %s", given);
     }
-    *operand = (CtOperand){
-        .number = {quantity.value, quantity.denominator ? quantity.numerator : 0,
-                   quantity.denominator},
-    };
+    *operand = (CtOperand){.number = number};
     if (unit > 0)
         set_unit(operand, (guint)unit - 1);
     return TRUE;
@@ -173,17 +170,21 @@ gboolean
 ct_operand_divide_whole(CtOperand *left, const CtOperand *right, gboolean wants_rest,
                         GError **error)
 {
-    const CtOperand whole = *left;
     if (!ct_operand_multiply(left, right, -1, error))
         return FALSE;
-    if (left->number.denominator == 0)
-        return ct_operand_refuse(error, "'%s' wants numbers that are exact fractions of 128 bits",
-                                 wants_rest ? "%" : "//");
-    left->number = ct_number_floor(left->number);
-    if (!wants_rest)
-        return TRUE;
-    return ct_operand_multiply(left, right, 1, error) && ct_operand_add(left, &whole, '-', error) &&
-           ct_operand_multiply(left, &(CtOperand){.number = {-1, -1, 1}}, 1, error);
+    CtNumber *number = &left->number;
+    if (number->denominator != 0 && !wants_rest)
+        *number = ct_number_floor(*number);
+    if (number->denominator != 0 && wants_rest) {
+        /* The product of `right` with the whole part may not fit, but with what remains of it. */
+        number->numerator %= number->denominator;
+        number->numerator += number->numerator < 0 ? number->denominator : 0;
+        if (!ct_operand_multiply(left, right, 1, error))
+            return FALSE;
+    }
+    return number->denominator != 0 ||
+           ct_operand_refuse(error, "'%s' wants numbers that are exact fractions of 128 bits",
+                             wants_rest ? "%" : "//");
 }
 
 gboolean

@@ -148,12 +148,11 @@ refuse(const char *text, const char *unit, const char *remark, GError **error)
 }
 
 gboolean
-ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit, GError **error)
+ct_quantity_read(CtNumber *number, const char *text, const char *unit, GError **error)
 {
     const char *rest = text;
     skip_spaces(&rest);
-    CtNumber number;
-    if (!ct_number_parse(&rest, &number) || !parse_divisor(&rest, &number))
+    if (!ct_number_parse(&rest, number) || !parse_divisor(&rest, number))
         return refuse(text, unit, "", error);
     skip_spaces(&rest);
 
@@ -169,15 +168,21 @@ ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit, GErr
                 name ? g_strdup_printf("; did you mean '%s'?", name) : g_strdup("");
             return refuse(text, unit, remark, error);
         }
-        number = ct_number_multiply(number, factor);
+        *number = ct_number_multiply(*number, factor);
         rest += length;
-        if (!parse_divisor(&rest, &number))
+        if (!parse_divisor(&rest, number))
             return refuse(text, unit, "", error);
         skip_spaces(&rest);
     }
-    if (*rest != '\0')
-        return refuse(text, unit, "", error);
+    return *rest == '\0' || refuse(text, unit, "", error);
+}
 
+gboolean
+ct_quantity_parse(CtQuantity *quantity, const char *text, const char *unit, GError **error)
+{
+    CtNumber number;
+    if (!ct_quantity_read(&number, text, unit, error))
+        return FALSE;
     const gboolean fits = number.denominator != 0 && number.numerator <= G_MAXINT64 &&
                           number.numerator >= G_MININT64 && number.denominator <= G_MAXINT64;
     *quantity = (CtQuantity){.value = number.value};

@@ -12,6 +12,8 @@ char *ct_quantity_describe(const char *unit);
 char *ct_quantity_format(gdouble value, const char *unit);
 /* "1.5 MiB", in every locale. Allocated. */
 char *ct_format_bytes(gsize bytes);
+/* As ct_quantity_parse(), but exact as long as 128 bits hold the number. */
+gboolean ct_quantity_read(CtNumber *number, const char *text, const char *unit, GError **error);
 /* The factor from the unit `given`, such as "MHz" or "min", to the SI unit `unit`. FALSE: it is
  * none of that unit. */
 gboolean ct_unit_find(const char *given, const char *unit, CtNumber *factor);
