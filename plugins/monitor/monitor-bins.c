@@ -181,8 +181,9 @@ choose_levels(MonitorLevels *levels, CtType type, gdouble largest)
         return;
     }
     const guint n = MONITOR_LEVELS / 2 + 1;
-    const gdouble step = largest > 0 && isfinite(largest) ? 2 * largest / (n - 1) : 1;
-    *levels = (MonitorLevels){.first = -step * (n - 1) / 2, .step = step, .n = n};
+    /* Neither beyond the largest number nor below the least one. */
+    const gdouble half = (n - 1) / 2, step = largest / half > 0 ? largest / half : 1;
+    *levels = (MonitorLevels){.first = -step * half, .step = step, .n = n};
 }
 
 static gdouble
@@ -203,7 +204,7 @@ monitor_count(const MonitorBins *bins, const CtBlock *block, const gdouble *x, g
     for (gint64 t = 0; t < n; t++)
         for (gsize e = 0; e < bins->width; e++, x += n_parts)
             for (guint k = 0; k < n_parts && is_valid(block, bins->lanes[e], t); k++) {
-                const gdouble level = rint((x[k] - levels->first) / levels->step);
+                const gdouble level = rint(x[k] / levels->step - levels->first / levels->step);
                 if (level >= 0 && level < levels->n)
                     levels->counts[(guint)level]++;
             }

@@ -137,6 +137,16 @@ class Pictures(unittest.TestCase):
         self.assertAlmostEqual(-levels["first"], abs(part).max(), 5)
         self.assertGreater(max(levels["counts"][0], levels["counts"][-1]), 0)
 
+    def test_levels_of_extremes(self):
+        for largest in 1.7e308, 5e-324, 0:
+            x = numpy.full(30, largest)
+            picture, _ = show("f64[time]", [-1], pipeline.Feed(x, 0, (30,)))
+            levels = picture["levels"]
+            self.assertEqual(sum(levels["counts"]), picture["samples"], largest)
+            at = next(i for i, count in enumerate(levels["counts"]) if count)
+            first, step = levels["first"], levels["step"]
+            self.assertLessEqual(abs(first / step + at - largest / step), 1)
+
     def test_bins(self):
         """Channels are averaged, stations are left out."""
         n_channels, n_stations, n = 64, 40, 6
