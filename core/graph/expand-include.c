@@ -5,6 +5,7 @@
 #include <cornerturn/error.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     DEEPEST = 16, /* files within one another */
@@ -41,6 +42,14 @@ is_prefix(const CtValue *value)
 }
 
 static gboolean
+refuse_key(CtExpander *expander, const CtValue *value, const char *key, const char *wanted)
+{
+    g_autofree char *given = ct_value_describe(value);
+    return ct_expand_blame(expander, &value->place, "'%s' of 'include' wants %s, but is given %s",
+                           key, wanted, given);
+}
+
+static gboolean
 read_include(CtExpander *expander, const CtValue *value, Include *include)
 {
     static const char *const keys[] = {"file", "parameters", "prefix"};
@@ -51,10 +60,18 @@ read_include(CtExpander *expander, const CtValue *value, Include *include)
             return FALSE;
         *include = (Include){ct_value_get(value, "file"), ct_value_get(value, "parameters"),
                              ct_value_get(value, "prefix")};
+        if (!include->file)
+            return ct_expand_blame(expander, &value->place, "'include' wants the key 'file'");
+        if (!is_text(include->file))
+            return refuse_key(expander, include->file, "file", "a path");
+        if (include->settings && include->settings->kind != CT_VALUE_MAPPING)
+            return refuse_key(expander, include->settings, "parameters",
+                              "a mapping from names to values");
+        return !include->prefix || is_prefix(include->prefix) ||
+               refuse_key(expander, include->prefix, "prefix",
+                          "letters, digits, _ and -, and no digit first");
     }
-    if (is_text(include->file) &&
-        (!include->settings || include->settings->kind == CT_VALUE_MAPPING) &&
-        (!include->prefix || is_prefix(include->prefix)))
+    if (is_text(value))
         return TRUE;
     g_autofree char *given = ct_value_describe(value);
     return ct_expand_blame(expander, &value->place,
@@ -101,6 +118,12 @@ static const CtValue *
 load(CtExpander *expander, const CtPlace *place, const char *path)
 {
     GError *cause = NULL;
+    struct stat status;
+    /* Another process may never write to a pipe. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        ct_expand_blame(expander, place, "'include': %s: is no regular file", path);
+        return NULL;
+    }
     g_autoptr(GByteArray) bytes = ct_document_read(path, &cause);
     if (!bytes) {
         ct_expand_blame(expander, place, "'include': %s", cause->message);
@@ -130,44 +153,47 @@ load(CtExpander *expander, const CtPlace *place, const char *path)
     return NULL;
 }
 
-static void
+/* FALSE: the fault is reported. */
+static gboolean
 expand_include(CtExpander *expander, CtLevel *level, const CtValue *value)
 {
     Include include;
     if (expander->is_overflowing || !read_include(expander, value, &include))
-        return;
+        return FALSE;
     g_autoptr(CtValue) file = ct_level_expand(expander, level, include.file, NULL);
     if (!file)
-        return;
+        return FALSE;
     if (!is_text(file)) {
         g_autofree char *given = ct_value_describe(file);
         ct_expand_blame(expander, &include.file->place, "'include' wants a path, but is given %s",
                         given);
-        return;
+        return FALSE;
     }
     char *path = find_path(level, file->text);
     g_autofree char *real = ct_expand_real_name(path);
     const CtPlace *place = &include.file->place;
     if (!check_open(expander, place, real)) {
         g_free(path);
-        return;
+        return FALSE;
     }
     g_ptr_array_add(expander->result->files, path);
     const CtValue *top = load(expander, place, path);
     if (!top)
-        return;
+        return FALSE;
     CtLevel *included = ct_level_new(expander, level, path);
+    included->settings = include.settings;
     included->prefix = include.prefix ? g_strdup(include.prefix->text) : NULL;
     g_ptr_array_add(expander->open, g_steal_pointer(&real));
-    ct_expand_file(expander, included, top, include.settings);
+    ct_expand_file(expander, included, top);
     g_ptr_array_set_size(expander->open, (gint)expander->open->len - 1);
+    return TRUE;
 }
 
 void
 ct_expand_includes(CtExpander *expander, CtLevel *level, const CtValue *value)
 {
     if (value->kind != CT_VALUE_LIST)
-        expand_include(expander, level, value);
+        expander->is_partial |= !expand_include(expander, level, value);
     for (guint i = 0; value->kind == CT_VALUE_LIST && i < value->items->len; i++)
-        expand_include(expander, level, value->items->pdata[i]);
+        expander->is_partial |= !expand_include(expander, level, value->items->pdata[i]);
 }

@@ -10,6 +10,7 @@
 enum {
     MOST_BUSY = 64,        /* parameters that are made of one another */
     MOST = 4096,           /* nodes, and as many parameters */
+    MOST_COPIES = 16384,   /* of replicated parts, and files */
     MOST_BYTES = 64 << 20, /* of all values that are made */
     BYTES_OF_VALUE = 64    /* besides its text */
 };
@@ -53,22 +54,27 @@ check_new(CtExpander *expander, const CtLevel *level, const char *name, const Ct
                            where);
 }
 
-/* The command line goes before the graph. */
-static void
+/* The command line goes before the graph, and an including file before an included one. Whether
+ * either sets a definition. */
+static gboolean
 take_setting(CtExpander *expander, const CtLevel *level, CtDefinition *definition)
 {
-    CtValue *setting =
-        level == expander->root ? g_hash_table_lookup(expander->settings, definition->name) : NULL;
+    const CtValue *setting = level == expander->root
+                                 ? g_hash_table_lookup(expander->settings, definition->name)
+                             : level->settings ? ct_value_get(level->settings, definition->name)
+                                               : NULL;
     if (!setting)
-        return;
+        return FALSE;
     definition->source = setting;
-    definition->level = expander->root;
+    definition->level = level->parent ? level->parent : expander->root;
     definition->is_watched = TRUE;
+    if (level->parent)
+        definition->place = setting->place;
+    return TRUE;
 }
 
 CtDefinition *
-ct_level_define(CtExpander *expander, CtLevel *level, const CtValue *key, const CtValue *source,
-                CtLevel *source_level)
+ct_level_define(CtExpander *expander, CtLevel *level, const CtValue *key, const CtValue *source)
 {
     if (!ct_expression_is_name(key->text) || g_str_equal(key->text, "here")) {
         ct_expand_blame(expander, &key->place,
@@ -85,7 +91,7 @@ ct_level_define(CtExpander *expander, CtLevel *level, const CtValue *key, const 
     definition->name = g_strdup(key->text);
     definition->place = key->place;
     definition->source = source;
-    definition->level = source_level;
+    definition->level = level;
     g_ptr_array_add(expander->definitions, definition);
     g_hash_table_insert(level->definitions, definition->name, definition);
     take_setting(expander, level, definition);
@@ -96,7 +102,8 @@ void
 ct_level_export(CtExpander *expander, CtLevel *level, CtDefinition *definition)
 {
     CtLevel *parent = level->parent;
-    if (!parent || level->prefix || level->sees_parent ||
+    const gboolean is_set = level->settings && ct_value_get(level->settings, definition->name);
+    if (!parent || is_set || level->prefix || level->sees_parent ||
         !check_new(expander, parent, definition->name, &definition->place))
         return;
     g_hash_table_insert(parent->definitions, definition->name, definition);
@@ -123,10 +130,10 @@ compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void
-refuse_unknown(const CtLevel *level, const char *name, GError **error)
+GPtrArray *
+ct_level_names(const CtLevel *level)
 {
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    GPtrArray *names = g_ptr_array_new();
     for (; level; level = level->sees_parent ? level->parent : NULL) {
         GHashTableIter at;
         gpointer key;
@@ -135,6 +142,13 @@ refuse_unknown(const CtLevel *level, const char *name, GError **error)
             g_ptr_array_add(names, key);
     }
     g_ptr_array_sort(names, compare_names);
+    return names;
+}
+
+static void
+refuse_unknown(const CtLevel *level, const char *name, GError **error)
+{
+    g_autoptr(GPtrArray) names = ct_level_names(level);
     g_ptr_array_add(names, (gpointer) "here");
     g_autofree char *remark =
         ct_suggest_remark(name, (const char *const *)names->pdata, names->len, "there is");
@@ -185,7 +199,8 @@ find(gpointer data, const char *name, GError **error)
         return find_here(scope);
     CtDefinition *definition = ct_level_find(scope->level, name);
     if (!definition) {
-        refuse_unknown(scope->level, name, error);
+        if (!expander->is_partial)
+            refuse_unknown(scope->level, name, error);
         return NULL;
     }
     definition->is_used = TRUE;
@@ -365,8 +380,14 @@ ct_expand_has_room(CtExpander *expander, const CtPlace *place)
 {
     if (expander->is_overflowing)
         return FALSE;
-    if (expander->nodes->len < MOST && expander->levels->len <= MOST &&
-        expander->definitions->len < MOST)
+    /* Each copy of a part may have an item. */
+    const guint n_copies = expander->levels->len - 1;
+    if (n_copies > MOST_COPIES) {
+        expander->is_overflowing = TRUE;
+        return ct_expand_blame(expander, place, "a graph wants at most %d copies of parts",
+                               MOST_COPIES);
+    }
+    if (expander->nodes->len < MOST && expander->definitions->len < MOST + n_copies)
         return TRUE;
     expander->is_overflowing = TRUE;
     return ct_expand_blame(expander, place,

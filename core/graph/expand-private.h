@@ -25,6 +25,7 @@ struct CtLevel {
     gboolean sees_parent;    /* expressions see the names of the parent */
     char *prefix;            /* of the names of nodes, as the parent sees them; NULL: none */
     char *suffix;            /* … "-2"; NULL: none */
+    const CtValue *settings; /* what the including file sets parameters to; NULL: nothing */
     const char *file;        /* path, for `here` and included files; NULL: a text in memory */
     GHashTable *definitions; /* char → CtDefinition */
     GHashTable *nodes;       /* char, as this level sees it → CtExpandNode */
@@ -53,6 +54,7 @@ typedef struct {
     GPtrArray *open; /* of char: files that are being included, by their real names */
     gsize bytes;     /* of all values that were made */
     gboolean is_overflowing; /* too many: this is reported */
+    gboolean is_partial; /* a part is left out, which is reported: no name is said to be missing */
 } CtExpander;
 
 /* Reports an error at a place. Returns FALSE. */
@@ -71,11 +73,13 @@ gboolean ct_expand_has_room(CtExpander *expander, const CtPlace *place);
 /* A level, without a prefix and a suffix. */
 CtLevel *ct_level_new(CtExpander *expander, CtLevel *parent, const char *file);
 void ct_level_free(CtLevel *level);
+/* The names of the parameters of a level, sorted. */
+GPtrArray *ct_level_names(const CtLevel *level);
 /* Defines a name for the expressions of a level, and of those that see it. NULL: it stands twice,
  * or cannot be a name. */
 CtDefinition *ct_level_define(CtExpander *expander, CtLevel *level, const CtValue *key,
-                              const CtValue *source, CtLevel *source_level);
-/* Lets the parent see a definition of a level. */
+                              const CtValue *source);
+/* Lets the parent see a definition of a level, unless the including file sets it. */
 void ct_level_export(CtExpander *expander, CtLevel *level, CtDefinition *definition);
 /* The definition that expressions of a level mean by a name; NULL: there is none. */
 CtDefinition *ct_level_find(const CtLevel *level, const char *name);
@@ -90,10 +94,8 @@ CtValue *ct_level_expand(CtExpander *expander, CtLevel *level, const CtValue *va
 
 /* ---- expand.c ---- */
 
-/* Takes the keys of a file. `settings`: what the including file sets its parameters to, in the
- * level around it; NULL: nothing. */
-void ct_expand_file(CtExpander *expander, CtLevel *level, const CtValue *top,
-                    const CtValue *settings);
+/* Takes the keys of a file. */
+void ct_expand_file(CtExpander *expander, CtLevel *level, const CtValue *top);
 /* Takes nodes, and replicated nodes. */
 void ct_expand_stages(CtExpander *expander, CtLevel *level, const CtValue *stages);
 

@@ -107,7 +107,7 @@ add_copy(CtExpander *expander, CtLevel *level, const CtValue *replicate, const c
     copy->sees_parent = TRUE;
     copy->suffix = g_strconcat("-", name, NULL);
     g_ptr_array_add(expander->values, value);
-    CtDefinition *definition = as ? ct_level_define(expander, copy, as, value, copy) : NULL;
+    CtDefinition *definition = as ? ct_level_define(expander, copy, as, value) : NULL;
     /* It is expanded; what it came from may not be known here. */
     if (definition)
         definition->value = ct_value_copy(value);
@@ -116,20 +116,29 @@ add_copy(CtExpander *expander, CtLevel *level, const CtValue *replicate, const c
 }
 
 static gboolean
+refuse_key(CtExpander *expander, const CtValue *value, const char *key, const char *wanted)
+{
+    g_autofree char *given = ct_value_describe(value);
+    return ct_expand_blame(expander, &value->place, "'%s' of 'replicate' wants %s, but is given %s",
+                           key, wanted, given);
+}
+
+static gboolean
 check_form(CtExpander *expander, const CtValue *value)
 {
     static const char *const keys[] = {"over", "as", "stages"};
-    const CtValue *stages = NULL, *as = NULL;
     if (value->kind == CT_VALUE_MAPPING) {
         if (!ct_expand_check_keys(expander, value, "'replicate' has no key", keys,
                                   G_N_ELEMENTS(keys)))
             return FALSE;
-        stages = ct_value_get(value, "stages");
-        as = ct_value_get(value, "as");
+        const CtValue *stages = ct_value_get(value, "stages"), *as = ct_value_get(value, "as");
+        if (!stages || !ct_value_get(value, "over"))
+            return ct_expand_blame(expander, &value->place, "'replicate' wants the key '%s'",
+                                   stages ? "over" : "stages");
+        if (stages->kind != CT_VALUE_MAPPING)
+            return refuse_key(expander, stages, "stages", "a mapping from names to stages");
+        return !as || as->kind == CT_VALUE_SCALAR || refuse_key(expander, as, "as", "a name");
     }
-    if (stages && stages->kind == CT_VALUE_MAPPING && ct_value_get(value, "over") &&
-        (!as || as->kind == CT_VALUE_SCALAR))
-        return TRUE;
     g_autofree char *given = ct_value_describe(value);
     return ct_expand_blame(expander, &value->place,
                            "'replicate' wants { over: N or list, as: NAME, stages: { … } }, but is "
@@ -145,8 +154,10 @@ expand_replicate(CtExpander *expander, CtLevel *level, const CtValue *value)
         .values = g_ptr_array_new_with_free_func((GDestroyNotify)ct_value_free),
     };
     if (!check_form(expander, value) ||
-        !read_over(expander, level, ct_value_get(value, "over"), &over))
+        !read_over(expander, level, ct_value_get(value, "over"), &over)) {
+        expander->is_partial = TRUE;
         return;
+    }
     for (guint i = 0; i < over.values->len && ct_expand_has_room(expander, &value->place); i++)
         add_copy(expander, level, value, over.names->pdata[i],
                  ct_value_copy(over.values->pdata[i]));

@@ -190,7 +190,7 @@ apply_override(CtExpander *expander, const char *assignment)
     g_autoptr(CtValue) expanded = ct_level_expand(expander, expander->root, value, NULL);
     CtExpandNode *one = g_hash_table_lookup(expander->root->nodes, node);
     const GPtrArray *copies = g_hash_table_lookup(expander->root->copies, node);
-    if (!one && !copies)
+    if (!one && !copies && !expander->is_partial)
         refuse_node(expander, &place, node);
     else if (expanded && one)
         override_node(one, key, expanded);
@@ -230,6 +230,7 @@ add_links(CtExpander *expander, CtExpandNode *node, const CtValue *link, GPtrArr
     if (!level) {
         if (name && g_str_has_suffix(name, "-*"))
             node->has_failed =
+                expander->is_partial ||
                 !ct_expand_blame(expander, &link->place,
                                  "node '%s': 'from' wants copies of a node, but there is no '%s'",
                                  node->key->text, name);
@@ -369,37 +370,25 @@ ct_expand_stages(CtExpander *expander, CtLevel *level, const CtValue *stages)
 
 /* ---- files ---- */
 
-/* What the including file sets goes before the file's own value. */
 static void
-define_parameter(CtExpander *expander, CtLevel *level, const CtValue *key, const CtValue *own,
-                 const CtValue *settings)
-{
-    const CtValue *setting = settings ? ct_value_get(settings, key->text) : NULL;
-    CtDefinition *definition = ct_level_define(expander, level, key, setting ? setting : own,
-                                               setting ? level->parent : level);
-    if (!definition)
-        return;
-    definition->is_watched |= level == expander->root || setting;
-    if (setting)
-        definition->place = setting->place;
-    else
-        ct_level_export(expander, level, definition);
-}
-
-static void
-define_parameters(CtExpander *expander, CtLevel *level, const CtValue *parameters,
-                  const CtValue *settings)
+define_parameters(CtExpander *expander, CtLevel *level, const CtValue *parameters)
 {
     if (parameters->kind != CT_VALUE_MAPPING) {
         g_autofree char *given = ct_value_describe(parameters);
         ct_expand_blame(expander, &parameters->place,
                         "'parameters' wants a mapping from names to values, but is given %s",
                         given);
+        expander->is_partial = TRUE;
         return;
     }
-    for (guint i = 0; i < parameters->keys->len; i++)
-        define_parameter(expander, level, parameters->keys->pdata[i], parameters->items->pdata[i],
-                         settings);
+    for (guint i = 0; i < parameters->keys->len; i++) {
+        CtDefinition *definition = ct_level_define(expander, level, parameters->keys->pdata[i],
+                                                   parameters->items->pdata[i]);
+        if (!definition)
+            continue;
+        definition->is_watched |= level == expander->root;
+        ct_level_export(expander, level, definition);
+    }
 }
 
 /* Reports a key that two files have. */
@@ -444,27 +433,25 @@ take_key(CtExpander *expander, CtLevel *level, const CtValue *key, const CtValue
 
 /* Reports what the including file sets, but the file does not have. */
 static void
-check_settings_of_file(CtExpander *expander, const CtValue *parameters, const CtValue *settings)
+check_settings_of_file(CtExpander *expander, const CtLevel *level)
 {
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    for (guint i = 0; parameters && parameters->keys && i < parameters->keys->len; i++)
-        g_ptr_array_add(names, ((const CtValue *)parameters->keys->pdata[i])->text);
-    ct_expand_check_keys(expander, settings, "the included file has no parameter",
+    g_autoptr(GPtrArray) names = ct_level_names(level);
+    ct_expand_check_keys(expander, level->settings, "the included file has no parameter",
                          (const char *const *)names->pdata, names->len);
 }
 
 void
-ct_expand_file(CtExpander *expander, CtLevel *level, const CtValue *top, const CtValue *settings)
+ct_expand_file(CtExpander *expander, CtLevel *level, const CtValue *top)
 {
     const CtValue *parameters = ct_value_get(top, "parameters");
-    if (settings)
-        check_settings_of_file(expander, parameters, settings);
     if (parameters)
-        define_parameters(expander, level, parameters, settings);
+        define_parameters(expander, level, parameters);
     /* Other keys may name the parameters of included files. */
     const CtValue *include = ct_value_get(top, "include");
     if (include)
         ct_expand_includes(expander, level, include);
+    if (level->settings && !expander->is_partial)
+        check_settings_of_file(expander, level);
     for (guint i = 0; i < top->keys->len; i++)
         take_key(expander, level, top->keys->pdata[i], top->items->pdata[i]);
 }
@@ -515,14 +502,15 @@ ct_expand(const CtValue *top, const char *path, const char *const *overrides, Ct
     expander.root = ct_level_new(&expander, NULL, path);
     if (path)
         g_ptr_array_add(expander.open, ct_expand_real_name(path));
-    ct_expand_file(&expander, expander.root, top, NULL);
+    ct_expand_file(&expander, expander.root, top);
     for (guint i = 0; overrides && overrides[i]; i++)
         if (!is_of_graph(overrides[i]))
             apply_override(&expander, overrides[i]);
     CtValue *stages = ct_value_get(expander.result->top, "stages");
     if (stages && stages->kind == CT_VALUE_MAPPING)
         expand_nodes(&expander, stages);
-    check_settings(&expander);
+    if (!expander.is_partial)
+        check_settings(&expander);
     end_parameters(&expander);
     return expander.result;
 }

@@ -7,6 +7,7 @@
 #include <cornerturn/error.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static CtConfig *
 parse(const char *text, const char *set)
@@ -241,9 +242,16 @@ static const struct {
     {"stages: { replicate: 5 }",
      "g:1:22: 'replicate' wants { over: N or list, as: NAME, stages: { … } "
      "}, but is given '5'"},
-    {"stages: { replicate: { over: 2, as: i } }",
-     "g:1:22: 'replicate' wants { over: N or list, as: NAME, stages: { … } }, but is given a "
-     "mapping"},
+    {"stages: { replicate: { over: 2, as: i } }", "g:1:22: 'replicate' wants the key 'stages'"},
+    {"stages: { replicate: { as: i, stages: { a: { stage: x } } }, b: { stage: x, from: a-* } }",
+     "g:1:22: 'replicate' wants the key 'over'"},
+    {"stages: { replicate: { over: 2, as: [i], stages: { a: { stage: x } } } }",
+     "g:1:37: 'as' of 'replicate' wants a name, but is given a list of 1"},
+    {"stages: { replicate: { over: 2, stages: 5 } }",
+     "g:1:41: 'stages' of 'replicate' wants a mapping from names to stages, but is given '5'"},
+    {"stages: { replicate: { over: 0, stages: { a: { stage: x } } }, b: { stage: x, from: a-* } }",
+     "g:1:30: 'over' wants a number of copies, a list, or a mapping from names (of letters, digits "
+     "and _), of 1 to 4096, but is given '0'"},
     {"stages: { replicate: { over: 2, as: i, stage: {} } }",
      "g:1:40: 'replicate' has no key 'stage'; did you mean 'stages'?"},
     {"stages: { replicate: { over: 0, as: i, stages: { a: { stage: x } } } }",
@@ -274,7 +282,7 @@ static const struct {
     {"stages: { replicate: { over: 4096, as: i, stages: { replicate: { over: 4096, as: j, stages: "
      "{ "
      "a: { stage: x } } } } } }",
-     "g:1:82: a graph wants at most 4096 stages and 4096 parameters, but has more"},
+     "g:1:22: a graph wants at most 4096 stages and 4096 parameters, but has more"},
     {"stages: { replicate: { over: 4000, as: i, stages: { a: { stage: x }, b: { stage: x } } } }",
      "g:1:22: a graph wants at most 4096 stages and 4096 parameters, but has more"},
 };
@@ -299,6 +307,8 @@ set_up(Files *files, G_GNUC_UNUSED gconstpointer data)
     g_assert_nonnull(files->folder);
     g_autofree char *inner = g_build_filename(files->folder, "in", NULL);
     g_assert_cmpint(g_mkdir(inner, 0700), ==, 0);
+    g_autofree char *fifo = g_build_filename(files->folder, "fifo", NULL);
+    g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
 }
 
 static void
@@ -385,6 +395,26 @@ test_include(Files *files, G_GNUC_UNUSED gconstpointer data)
     g_assert_cmpstr(param(other, "wide-fir", "n"), ==, "16");
 }
 
+/* Settings reach the parameters of the files that an included file includes. */
+static void
+test_include_twice(Files *files, G_GNUC_UNUSED gconstpointer data)
+{
+    write_file(files, "g",
+               "include: [{ file: mid, parameters: { req: '${m * 2}' } },\n"
+               "  { file: mid, parameters: { req: 100 }, prefix: p }]\n"
+               "parameters: { m: 4 }\n");
+    write_file(files, "mid", "include: inner\nstages: { b: { stage: s, n: '${req}' } }\n");
+    write_file(files, "inner", "parameters: { req: }\nstages: { a: { stage: s, n: '${req}' } }\n");
+    g_autofree char *message = NULL;
+    g_autoptr(CtConfig) config = load(files, NULL, &message);
+    g_assert_cmpstr(message, ==, "");
+    g_assert_cmpstr(param(config, "a", "n"), ==, "8");
+    g_assert_cmpstr(param(config, "b", "n"), ==, "8");
+    g_assert_cmpstr(param(config, "p-a", "n"), ==, "100");
+    g_assert_cmpstr(param(config, "p-b", "n"), ==, "100");
+    g_assert_cmpuint(config->warnings->len, ==, 0);
+}
+
 static const struct {
     const char *graph, *other, *message;
 } wrong_includes[] = {
@@ -393,12 +423,20 @@ static const struct {
      "prefix: NAME }, but is given a list of 1"},
     {"include: { fil: a }", "", "DIR/g:1:12: 'include' has no key 'fil'; did you mean 'file'?"},
     {"include: { file: o, prefix: 'a b' }", "",
-     "DIR/g:1:10: 'include' wants a file, or { file: PATH, parameters: { … }, prefix: NAME }, but "
-     "is "
-     "given a mapping"},
+     "DIR/g:1:29: 'prefix' of 'include' wants letters, digits, _ and -, and no digit first, but is "
+     "given 'a b'"},
+    {"include: { prefix: a }", "", "DIR/g:1:10: 'include' wants the key 'file'"},
+    {"include: { file: [a] }", "",
+     "DIR/g:1:18: 'file' of 'include' wants a path, but is given a list of 1"},
+    {"include: { file: o, parameters: ~ }", "",
+     "DIR/g:1:33: 'parameters' of 'include' wants a mapping from names to values, but is given "
+     "nothing"},
+    {"include: fifo", "", "DIR/g:1:10: 'include': DIR/fifo: is no regular file"},
+    {"include: nothing\nstages: { a: { stage: s, n: '${m}', from: b-* } }", "",
+     "DIR/g:1:10: 'include': DIR/nothing: cannot be read: No such file or directory"},
     {"include: nothing", "",
      "DIR/g:1:10: 'include': DIR/nothing: cannot be read: No such file or directory"},
-    {"include: in", "", "DIR/g:1:10: 'include': DIR/in: cannot be read: Is a directory"},
+    {"include: in", "", "DIR/g:1:10: 'include': DIR/in: is no regular file"},
     {"include: o", "[a",
      "DIR/o:2:1: not YAML: while parsing a flow sequence that begins in line 1, "
      "did not find expected ',' or ']'"},
@@ -515,6 +553,18 @@ test_bombs(void)
     check_failure_ends(many, "a graph wants at most 4096 stages and 4096 parameters, but has more");
 }
 
+/* Items of copies are no parameters of the graph, and a copy is no node. */
+static void
+test_many_copies(void)
+{
+    g_autoptr(CtConfig) config =
+        parse("stages: { replicate: { over: 2100, as: i, stages: { replicate: { over: [x], as: j, "
+              "stages: { a: { stage: s, n: '${i}${j}' } } } } } }",
+              NULL);
+    g_assert_cmpuint(config->stages->len, ==, 2100);
+    g_assert_cmpstr(param(config, "a-2099-x", "n"), ==, "2099x");
+}
+
 /* Many faults: the first twenty are told. */
 static void
 test_many(void)
@@ -540,9 +590,11 @@ main(int argc, char **argv)
     g_test_add_func("/expand/replicate", test_replicate);
     g_test_add_func("/expand/wrong-replicates", test_wrong_replicates);
     g_test_add("/expand/include", Files, NULL, set_up, test_include, tear_down);
+    g_test_add("/expand/include-twice", Files, NULL, set_up, test_include_twice, tear_down);
     g_test_add("/expand/wrong-includes", Files, NULL, set_up, test_wrong_includes, tear_down);
     g_test_add("/expand/include-bombs", Files, NULL, set_up, test_include_bombs, tear_down);
     g_test_add_func("/expand/bombs", test_bombs);
+    g_test_add_func("/expand/many-copies", test_many_copies);
     g_test_add_func("/expand/many", test_many);
     return g_test_run();
 }
