@@ -489,6 +489,11 @@ static gboolean
 read_description(const CtValue *value, CtConfig *config, GError **error)
 {
     config->description = g_strdup(get_name(value, NULL, "description", "a text", error));
+    /* Terminals obey control characters. */
+    for (const char *at = config->description; at && *at; at = g_utf8_next_char(at))
+        if (*at != '\n' && *at != '\t' && g_unichar_iscntrl(g_utf8_get_char(at)))
+            return blame(&value->place, NULL, error,
+                         "'description' wants a text without control characters");
     return config->description != NULL;
 }
 

@@ -6,6 +6,23 @@
 #include <string.h>
 
 char *
+ct_text_escape(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *escaped = g_string_new(NULL);
+    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+        const gunichar c = g_utf8_get_char(at);
+        if (!g_unichar_iscntrl(c) || g_str_has_prefix(at, "\n  "))
+            g_string_append_unichar(escaped, c);
+        else if (c == '\n')
+            g_string_append(escaped, "\\n");
+        else
+            g_string_append_printf(escaped, "\\x%02x", c);
+    }
+    return g_string_free(escaped, FALSE);
+}
+
+char *
 ct_place_to_string(const CtPlace *place)
 {
     if (place->line == 0)
@@ -21,7 +38,9 @@ ct_place_error(const CtPlace *place, int code, GError **error, const char *forma
     g_autofree char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
     g_autofree char *where = ct_place_to_string(place);
-    g_set_error(error, CT_ERROR, code, "%s: %s", where, message);
+    g_autofree char *whole = g_strconcat(where, ": ", message, NULL);
+    g_autofree char *escaped = ct_text_escape(whole);
+    g_set_error_literal(error, CT_ERROR, code, escaped);
     return FALSE;
 }
 

@@ -10,9 +10,12 @@ typedef struct {
     guint line, column; /* from 1; columns count characters */
 } CtPlace;
 
+/* A text for people: valid UTF-8, in which control characters are written as "\\n" or "\\x1b". A
+ * line feed before two spaces stays: it is one of ours, for the text goes on below. Allocated. */
+char *ct_text_escape(const char *text);
 /* "FILE:LINE:COLUMN" */
 char *ct_place_to_string(const CtPlace *place);
-/* Sets `error` (domain CT_ERROR) to "FILE:LINE:COLUMN: …"; returns FALSE. */
+/* Sets `error` (domain CT_ERROR) to "FILE:LINE:COLUMN: …", escaped; returns FALSE. */
 gboolean ct_place_error(const CtPlace *place, int code, GError **error, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
 

@@ -10,7 +10,8 @@ CtErrors *ct_errors_new(void);
 void ct_errors_free(CtErrors *errors);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CtErrors, ct_errors_free)
 
-/* Takes an error, unless there is one with the same message. NULL: nothing is to be reported, for
+/* Takes an error, unless there is one with the same message; those that differ in the name of the
+ * node alone, at one place, are told once with their number. NULL: nothing is to be reported, for
  * it has been. */
 void ct_errors_take(CtErrors *errors, GError *error);
 gboolean ct_errors_are_none(const CtErrors *errors);

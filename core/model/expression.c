@@ -94,7 +94,9 @@ parse_number(Parser *parser, CtOperand *operand, GError **error)
     if (!ct_number_parse(&parser->at, &operand->number))
         return ct_operand_refuse(error, "wants finite numbers");
     skip_spaces(parser);
-    const gsize length = strspn(parser->at, G_CSET_A_2_Z G_CSET_a_2_z "µ");
+    gsize length = 0;
+    while (g_ascii_isalpha(parser->at[length]) || g_str_has_prefix(parser->at + length, "µ"))
+        length += g_ascii_isalpha(parser->at[length]) ? 1 : strlen("µ");
     if (length == 0)
         return TRUE;
     g_autofree char *given = g_strndup(parser->at, length);

@@ -95,8 +95,9 @@ write_line(const CtWarning *warning, const char *severity)
     g_autofree char *place = warning->place.file ? ct_place_to_string(&warning->place) : NULL;
     g_autofree char *node =
         warning->node ? g_strdup_printf("node '%s': ", warning->node) : g_strdup("");
-    return g_strdup_printf("%s%s%s%s%s", place ? place : "", place ? ": " : "", node, severity,
-                           warning->message);
+    g_autofree char *line =
+        g_strconcat(place ? place : "", place ? ": " : "", node, severity, warning->message, NULL);
+    return ct_text_escape(line);
 }
 
 char *

@@ -138,6 +138,11 @@ static const struct {
      "g:1:10: 'include' wants a path, but is given a list of 1"},
     {"include: { file: '${p}' }\nparameters: { p: { a: b } }\nstages: { a: { stage: x } }", NULL,
      "g:1:18: 'include' wants a path, but is given a mapping"},
+    {"description: \"a\\e[31m\"\nstages: { a: { stage: x } }", NULL,
+     "g:1:14: 'description' wants a text without control characters"},
+    {"block: { time: \"a\\ng:9:9: b\\e[31m\\x9b\" }\nstages: { a: { stage: x } }", NULL,
+     "g:1:16: 'block' wants a number of samples, 1 to 1099511627776, but is given "
+     "'a\\ng:9:9: b\\x1b[31m\\x9b'"},
     /* several at once, each once */
     {"parameters: { a: '${1 / 0}' }\nblock: 5\nstages:\n  x: { stage: f, n: '${a}', m: '${b}' }\n"
      "  y: { from: x }\n  z: 5\nother: 1\n",
@@ -273,8 +278,7 @@ static const struct {
     {"stages: { a-1: { stage: x }, replicate: { over: 2, as: i, stages: { a: { stage: x } } } }",
      "g:1:69: node 'a-1' stands twice; the first is at g:1:11"},
     {"stages: { replicate: { over: 2, as: i, stages: { a: { stage: x, n: '${j}' } } } }",
-     "g:1:69: node 'a-0': '${j}': there is no parameter 'j'; there is i, here\n"
-     "g:1:69: node 'a-1': '${j}': there is no parameter 'j'; there is i, here"},
+     "g:1:69: node 'a-0': '${j}': there is no parameter 'j'; there is i, here (2 copies)"},
     {"stages: { replicate: { over: 2, as: i, stages: { a: { stage: x, n: '${1 / i}' } } } }",
      "g:1:69: node 'a-0': '${1 / i}': divides by zero"},
     {"stages: { a: { stage: x, from: b-* } }",

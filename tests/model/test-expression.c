@@ -160,6 +160,7 @@ static const struct {
     {"a${none}",
      "g:1:2: node 'x': '${none}': wants a number or a text within a longer text, but is "
      "given nothing"},
+    {"${1 + 2}", "g:1:1: node 'x': '${1 + 2}': wants an operator, but is given ' + 2'"},
     {"${1 / 0}", "g:1:1: node 'x': '${1 / 0}': divides by zero"},
     {"${1 % (n - 32)}", "g:1:1: node 'x': '${1 % (n - 32)}': divides by zero"},
     {"${1 // 0.0}", "g:1:1: node 'x': '${1 // 0.0}': divides by zero"},
