@@ -52,6 +52,13 @@ static gboolean
 set_all(CtPipeline *pipeline, const char *node, const char *const *settings, GError **error)
 {
     for (guint i = 0; settings && settings[i]; i++) {
+        const char *equals = strchr(settings[i], '=');
+        if (!equals || equals == settings[i]) {
+            g_set_error(error, CT_ERROR, CT_ERROR_PARAMETER,
+                        "%s wants PARAMETER=VALUE, but is given '%s'",
+                        g_str_equal(node, "part") ? "--select" : "--set", settings[i]);
+            return FALSE;
+        }
         g_autofree char *assignment = g_strdup_printf("%s.%s", node, settings[i]);
         if (!ct_pipeline_set(pipeline, assignment, error))
             return FALSE;

@@ -509,6 +509,8 @@ class Show(graphs.GraphTest):
                 ("--select time=[9 s, 10 s]: wants a part of the stream",
                  ["power.npy", "--select", "time=[9 s, 10 s]"]),
                 ("--select beem=1: stage 'select' has no parameter 'beem'", ["power.npy", "--select", "beem=1"]),
+                ("--select wants PARAMETER=VALUE, but is given 'pol'", ["power.npy", "--select", "pol"]),
+                ("--set wants PARAMETER=VALUE, but is given '=1'", ["power.npy", "--set", "=1"]),
                 ("--set nothing=1: stage 'file.source' has no parameter", ["power.npy", "--set", "nothing=1"]),
                 ("bare.npy: wants 'layout' beside it", ["bare.npy"]),
                 ("missing.npy: can't be opened", ["missing.npy"]),
