@@ -46,6 +46,7 @@ typedef struct {
     CtExpansion *result;
     CtLevel *root;
     GHashTable *settings;   /* char, a parameter → CtValue that the command line gives it */
+    GHashTable *keys;       /* char → CtValue, the keys of files that stand once */
     GPtrArray *levels;      /* owned */
     GPtrArray *definitions; /* owned */
     GPtrArray *values;      /* of CtValue, owned: documents, and values that are not in one */

@@ -79,6 +79,7 @@ expander_clear(CtExpander *expander)
     g_ptr_array_unref(expander->busy);
     g_ptr_array_unref(expander->open);
     g_hash_table_unref(expander->settings);
+    g_hash_table_unref(expander->keys);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CtExpander, expander_clear)
@@ -395,16 +396,13 @@ define_parameters(CtExpander *expander, CtLevel *level, const CtValue *parameter
 static gboolean
 check_once(CtExpander *expander, const CtValue *key)
 {
-    const CtValue *top = expander->result->top;
-    for (guint i = 0; i < top->keys->len; i++) {
-        const CtValue *other = top->keys->pdata[i];
-        if (!g_str_equal(other->text, key->text))
-            continue;
-        g_autofree char *where = ct_place_to_string(&other->place);
-        return ct_expand_blame(expander, &key->place, "key '%s' stands twice, first at %s",
-                               key->text, where);
-    }
-    return TRUE;
+    const CtValue *other = g_hash_table_lookup(expander->keys, key->text);
+    g_hash_table_insert(expander->keys, key->text, (gpointer)key);
+    if (!other)
+        return TRUE;
+    g_autofree char *where = ct_place_to_string(&other->place);
+    return ct_expand_blame(expander, &key->place, "key '%s' stands twice, first at %s", key->text,
+                           where);
 }
 
 static void
@@ -491,6 +489,7 @@ ct_expand(const CtValue *top, const char *path, const char *const *overrides, Ct
         .errors = errors,
         .result = expansion_new(&top->place),
         .settings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .keys = g_hash_table_new(g_str_hash, g_str_equal),
         .levels = g_ptr_array_new_with_free_func((GDestroyNotify)ct_level_free),
         .definitions = g_ptr_array_new_with_free_func(definition_free),
         .values = g_ptr_array_new_with_free_func((GDestroyNotify)ct_value_free),
