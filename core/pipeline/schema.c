@@ -13,45 +13,63 @@
 
 /* ---- pieces of the language ---- */
 
-/* Keys whose values are written as JSON Schema here. */
+/* Keys whose values are written as JSON Schema here: `types` of JSON, with a space between them;
+ * texts match `pattern`; numbers are not below `least`; lists and mappings are not empty. */
 typedef struct {
-    const char *name, *type, *pattern, *help;
+    const char *name, *types, *pattern, *help;
+    gint least;
 } Key;
 
 static const char backend[] = "^(auto|reference|cpu|cuda(:[0-9]+)?)$|\\$\\{";
 
+static const char whole[] = "^\\s*[0-9]+\\s*$|\\$\\{";
+
 static const Key graph_keys[] = {
-    {"description", "string", NULL, "a text for people"},
+    {"description", "string number boolean", NULL, "a text for people", G_MININT},
     {"backend", "string", backend,
-     "backend of nodes without one: auto, reference, cpu, cuda, cuda:N"},
-    {"cpus", NULL, NULL, "processors of the run: 0-3,8"},
-    {"numa", NULL, NULL, "the NUMA node of nodes without one"},
-    {"start", "string", NULL, "the time with which sources begin: \"2026-11-23T12:00:00Z\""},
-    {"stop", "string", NULL, "the time before which sources end"},
-    {NULL, NULL, NULL, NULL},
+     "backend of nodes without one: auto, reference, cpu, cuda, cuda:N", 0},
+    {"cpus", "string integer", NULL, "processors of the run: 0-3,8", 0},
+    {"numa", "string integer", whole, "the NUMA node of nodes without one", 0},
+    {"start", "string number", NULL, "the time with which sources begin: \"2026-11-23T12:00:00Z\"",
+     G_MININT},
+    {"stop", "string number", NULL, "the time before which sources end", G_MININT},
+    {0},
 };
 
 static const Key node_keys[] = {
-    {"backend", "string", backend, "auto, reference, cpu, cuda, cuda:N"},
-    {"variant", "string", NULL, "a variant, with values of its tunables: cpu-avx2:rows=4"},
-    {"numa", NULL, NULL, "the NUMA node on which it runs"},
-    {"reread", NULL, NULL, "true: files of parameters are read again when they change"},
-    {"labels", NULL, NULL, "of a source: names of the elements of axes"},
-    {NULL, NULL, NULL, NULL},
+    {"backend", "string", backend, "auto, reference, cpu, cuda, cuda:N", 0},
+    {"variant", "string", NULL, "a variant, with values of its tunables: cpu-avx2:rows=4", 0},
+    {"numa", "string integer", whole, "the NUMA node on which it runs", 0},
+    {"reread", "boolean string", "^(true|false)$|\\$\\{",
+     "true: files of parameters are read again when they change", 0},
+    {"labels", "object string", "\\$\\{", "of a source: names of the elements of axes", 0},
+    {0},
 };
+
+static void
+add_key(CtJson *json, const Key *key)
+{
+    ct_json_begin_object(json, key->name);
+    ct_json_add_text(json, "description", key->help);
+    ct_json_begin_array(json, "type");
+    g_auto(GStrv) types = g_strsplit(key->types, " ", -1);
+    for (guint i = 0; types[i]; i++)
+        ct_json_add_text(json, NULL, types[i]);
+    ct_json_end_array(json);
+    if (key->pattern)
+        ct_json_add_text(json, "pattern", key->pattern);
+    if (key->least > G_MININT)
+        ct_json_add_integer(json, "minimum", key->least);
+    ct_json_add_integer(json, "minItems", 1);
+    ct_json_add_integer(json, "minProperties", 1);
+    ct_json_end_object(json);
+}
 
 static void
 add_keys(CtJson *json, const Key *keys)
 {
-    for (; keys->name; keys++) {
-        ct_json_begin_object(json, keys->name);
-        ct_json_add_text(json, "description", keys->help);
-        if (keys->type)
-            ct_json_add_text(json, "type", keys->type);
-        if (keys->pattern)
-            ct_json_add_text(json, "pattern", keys->pattern);
-        ct_json_end_object(json);
-    }
+    for (; keys->name; keys++)
+        add_key(json, keys);
 }
 
 /* An object of the keys that `end_object` ends. */
@@ -130,9 +148,8 @@ add_block(CtJson *json)
 {
     static const char *const required[] = {"time", NULL};
     begin_object(json, "block");
-    ct_json_begin_object(json, "time");
-    ct_json_add_text(json, "description", "samples that a source puts in a block");
-    ct_json_end_object(json);
+    add_key(json,
+            &(Key){"time", "number string", NULL, "samples that a source puts in a block", 1});
     end_object(json, required);
 }
 
@@ -146,7 +163,8 @@ add_include(CtJson *json)
     begin_object(json, NULL);
     ct_schema_add_reference(json, "file", "link");
     ct_schema_add_reference(json, "parameters", "parameters");
-    ct_schema_add_reference(json, "prefix", "link");
+    add_key(json, &(Key){"prefix", "string", "^[A-Za-z_][A-Za-z0-9_-]*$",
+                         "before the names of its nodes, with a '-'", 0});
     end_object(json, required);
     ct_json_end_array(json);
     ct_json_end_object(json);
@@ -157,10 +175,10 @@ add_stages(CtJson *json)
 {
     static const char *const required[] = {"over", "stages", NULL};
     begin_object(json, "replicate");
-    ct_json_begin_object(json, "over");
-    ct_json_add_text(json, "description", "a number of copies, a list, or a mapping from names");
-    ct_json_end_object(json);
-    ct_schema_add_reference(json, "as", "link");
+    add_key(json, &(Key){"over", "number string array object", NULL,
+                         "a number of copies, a list, or a mapping from names", 1});
+    add_key(json, &(Key){"as", "string", "^(?!here$)[A-Za-z_][A-Za-z0-9_]*$",
+                         "the name of the item in expressions", 0});
     ct_schema_add_reference(json, "stages", "stages");
     end_object(json, required);
 
@@ -367,6 +385,14 @@ ct_inspect_schema(GError **error)
     ct_schema_add_reference(json, "stages", "stages");
     ct_json_end_object(json);
     ct_json_add_boolean(json, "additionalProperties", FALSE);
+    ct_json_begin_array(json, "anyOf");
+    for (guint i = 0; i < 2; i++) {
+        const char *const required[] = {i ? "include" : "stages", NULL};
+        ct_json_begin_object(json, NULL);
+        add_required(json, required);
+        ct_json_end_object(json);
+    }
+    ct_json_end_array(json);
     ct_json_begin_object(json, "$defs");
     add_pieces(json);
     for (guint i = 0; i < stages->len; i++)

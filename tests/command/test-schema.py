@@ -33,9 +33,13 @@ VALID = {
     "copies of several parts": "stages: { replicate: [{ over: [x], stages: { a: { stage: fft, from: b } } }] }",
     "merged keys": "stages: { a: &a { stage: fft, from: b }, c: { <<: *a, shift: true } }",
     "included files": "include: [a.yaml, { file: b.yaml, parameters: { n: 2 }, prefix: x }]",
-    "stations in a file": "stations: stations.yaml",
+    "stations in a file": "stations: stations.yaml\nstages: {}",
     "a layout without quotes": "stages:\n  a:\n    stage: file.sink\n    from: b\n    path: x.npy\n    layout: [time channel]",
-    "a backend": "backend: cuda:1",
+    "a backend": "backend: cuda:1\nstages: {}",
+    "a start before the epoch": "start: -5\nstages: {}",
+    "a year as description": "description: 2026\nstages: {}",
+    "a number of copies by an expression": "stages: { replicate: { over: '${n}', stages: {} } }",
+    "processors and memory": "cpus: 0\nnuma: 0\nstages: {}",
 }
 INVALID = {
     "an unknown stage": ("stages: { a: { stage: firr, from: b } }", ["stages", "a", "stage"]),
@@ -63,6 +67,17 @@ INVALID = {
     "a fault in a copy": ("stages: { replicate: { over: 4, as: i, stages: { a: { stage: fftt } } } }",
                           ["stages", "replicate"]),
     "a wrong key of the observation": ("observation: { telescop: x }", ["observation"]),
+    "nothing": ("{}", []),
+    "no processors": ("cpus: {}\nstages: {}", ["cpus"]),
+    "a NUMA node below 0": ("numa: -1\nstages: {}", ["numa"]),
+    "an empty block": ("block: { time: 0 }\nstages: {}", ["block", "time"]),
+    "copies of nothing": ("stages: { replicate: { over: {}, stages: {} } }", ["stages", "replicate"]),
+    "no number of copies": ("stages: { replicate: { over: ~, stages: {} } }", ["stages", "replicate"]),
+    "an item that is no name": ("stages: { replicate: { over: 2, as: '1', stages: {} } }",
+                                ["stages", "replicate"]),
+    "a prefix with a space": ("include: { file: x, prefix: a b }", ["include"]),
+    "a number for labels": ("stages: { a: { stage: generate, sample_rate: 5, samples: 5, labels: 3 } }",
+                            ["stages", "a", "labels"]),
     "a parameter's name": ("parameters: { a-b: 1 }", ["parameters"]),
 }
 
@@ -121,6 +136,13 @@ class CheckJson(unittest.TestCase):
         (self.folder / "g.yaml").write_text(text, encoding="utf-8")
         done = run("check", "--json", "g.yaml", *options, folder=self.folder)
         return done, json.loads(done.stdout)
+
+    def test_line_feeds_make_no_errors(self):
+        done, found = self.check('stages: { a: { stage: "x\\ng.yaml:9:9: injected" } }')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(len(found["errors"]), 1)
+        self.assertEqual(found["errors"][0]["line"], 1)
+        self.assertIn("'x\\ng.yaml:9:9: injected'", found["errors"][0]["message"])
 
     def test_streams_and_warnings(self):
         done, found = self.check(
