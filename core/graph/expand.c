@@ -229,13 +229,21 @@ add_links(CtExpander *expander, CtExpandNode *node, const CtValue *link, GPtrArr
         link->kind == CT_VALUE_SCALAR ? g_strndup(link->text, strcspn(link->text, ".")) : NULL;
     const CtLevel *level = name ? find_level(node->level, name) : NULL;
     if (!level) {
-        if (name && g_str_has_suffix(name, "-*"))
+        g_autofree char *pattern = g_strconcat(name ? name : "", "-*", NULL);
+        const gboolean is_all = name && g_str_has_suffix(name, "-*");
+        if (name && find_level(node->level, pattern))
+            node->has_failed = !ct_expand_blame(
+                expander, &link->place,
+                "node '%s': 'from' wants a node of this graph, but is given '%s'; '%s' is all its "
+                "copies",
+                node->key->text, name, pattern);
+        else if (is_all)
             node->has_failed =
                 expander->is_partial ||
                 !ct_expand_blame(expander, &link->place,
                                  "node '%s': 'from' wants copies of a node, but there is no '%s'",
                                  node->key->text, name);
-        else
+        if (!is_all)
             g_ptr_array_add(links, ct_value_copy(link));
         return;
     }

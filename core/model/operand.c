@@ -101,6 +101,24 @@ ct_operand_take_unit(CtOperand *operand, const char *name, GError **error)
 
 /* ---- operands ---- */
 
+static gboolean
+refuse_value(const CtValue *value, GError **error)
+{
+    g_autofree char *given = ct_value_describe(value);
+    const char *end = value->kind == CT_VALUE_SCALAR && ct_number_starts(value->text)
+                          ? strpbrk(value->text, G_CSET_A_2_Z G_CSET_a_2_z)
+                          : NULL;
+    for (guint i = 0; end && i < G_N_ELEMENTS(units); i++) {
+        g_autofree char *meant = ct_unit_suggest(end, units[i].name);
+        g_autofree char *where = meant ? ct_place_to_string(&value->place) : NULL;
+        if (meant)
+            return ct_operand_refuse(
+                error, "arithmetic wants numbers, but is given %s at %s; did you mean '%s'?", given,
+                where, meant);
+    }
+    return ct_operand_refuse(error, "arithmetic wants numbers, but is given %s", given);
+}
+
 gboolean
 ct_operand_need_number(CtOperand *operand, GError **error)
 {
@@ -113,10 +131,8 @@ ct_operand_need_number(CtOperand *operand, GError **error)
     for (; value->kind == CT_VALUE_SCALAR && !is_number && unit < (gint)G_N_ELEMENTS(units); unit++)
         is_number =
             ct_quantity_read(&number, value->text, unit < 0 ? NULL : units[unit].name, NULL);
-    if (!is_number) {
-        g_autofree char *given = ct_value_describe(value);
-        return ct_operand_refuse(error, "arithmetic wants numbers, but is given %s", given);
-    }
+    if (!is_number)
+        return refuse_value(value, error);
     *operand = (CtOperand){.number = number};
     if (unit > 0)
         set_unit(operand, (guint)unit - 1);

@@ -103,9 +103,8 @@ ct_quantity_units(const char *unit, const char *separator)
     return g_string_free(text, FALSE);
 }
 
-/* The unit that differs from `given` in case alone; NULL if there is none. */
-static char *
-suggest_unit(const char *given, const char *unit)
+char *
+ct_unit_suggest(const char *given, const char *unit)
 {
     for (guint i = 0; i < G_N_ELEMENTS(prefixes); i++) {
         g_autofree char *name = g_strconcat(prefixes[i].name, unit, NULL);
@@ -163,7 +162,7 @@ ct_quantity_read(CtNumber *number, const char *text, const char *unit, GError **
         if (!unit)
             return refuse(text, unit, "", error);
         if (!ct_unit_find(given, unit, &factor)) {
-            g_autofree char *name = suggest_unit(given, unit);
+            g_autofree char *name = ct_unit_suggest(given, unit);
             g_autofree char *remark =
                 name ? g_strdup_printf("; did you mean '%s'?", name) : g_strdup("");
             return refuse(text, unit, remark, error);

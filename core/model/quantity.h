@@ -17,5 +17,7 @@ gboolean ct_quantity_read(CtNumber *number, const char *text, const char *unit, 
 /* The factor from the unit `given`, such as "MHz" or "min", to the SI unit `unit`. FALSE: it is
  * none of that unit. */
 gboolean ct_unit_find(const char *given, const char *unit, CtNumber *factor);
+/* The unit that differs from `given` in case alone; NULL if there is none. Allocated. */
+char *ct_unit_suggest(const char *given, const char *unit);
 /* All units that quantities in `unit` may have, with `separator` between them. Allocated. */
 char *ct_quantity_units(const char *unit, const char *separator);

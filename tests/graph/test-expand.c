@@ -281,6 +281,12 @@ static const struct {
      "g:1:69: node 'a-0': '${j}': there is no parameter 'j'; there is i, here (2 copies)"},
     {"stages: { replicate: { over: 2, as: i, stages: { a: { stage: x, n: '${1 / i}' } } } }",
      "g:1:69: node 'a-0': '${1 / i}': divides by zero"},
+    {"stages: { a: { stage: x, from: [b] }, replicate: { over: 2, stages: { b: { stage: y } } } }",
+     "g:1:33: node 'a': 'from' wants a node of this graph, but is given 'b'; 'b-*' is all its "
+     "copies"},
+    {"stages: { a: { stage: x, from: b }, replicate: { over: 2, stages: { b: { stage: y } } } }",
+     "g:1:32: node 'a': 'from' wants a node of this graph, but is given 'b'; 'b-*' is all its "
+     "copies"},
     {"stages: { a: { stage: x, from: b-* } }",
      "g:1:32: node 'a': 'from' wants copies of a node, but there is no 'b-*'"},
     {"stages: { replicate: { over: 4096, as: i, stages: { replicate: { over: 4096, as: j, stages: "

@@ -5,10 +5,11 @@
 #include <cornerturn/error.h>
 #include <string.h>
 
-static const char names[] = "{ n: 32, rate: 20 MHz, step: 5 us, name: night, none: ~, half: 1/2, "
-                            "angle: 180 deg, big: 9223372036854775807, "
-                            "wide: 18446744073709551617, quoted: '7', "
-                            "list: [1, [2, 3], x], map: { a: 4, b: { c: 5 } } }";
+static const char names[] =
+    "{ slow: 20 mhz, n: 32, rate: 20 MHz, step: 5 us, name: night, none: ~, half: 1/2, "
+    "angle: 180 deg, big: 9223372036854775807, "
+    "wide: 18446744073709551617, quoted: '7', "
+    "list: [1, [2, 3], x], map: { a: 4, b: { c: 5 } } }";
 
 static const CtValue *
 find(gpointer scope, const char *name, GError **error)
@@ -152,6 +153,9 @@ static const struct {
                      "number, but gives one in s^-1 m"},
     {"${name * 2}",
      "g:1:1: node 'x': '${name * 2}': arithmetic wants numbers, but is given 'night'"},
+    {"${slow * 2}",
+     "g:1:1: node 'x': '${slow * 2}': arithmetic wants numbers, but is given '20 mhz' at "
+     "names:1:9; did you mean 'MHz'?"},
     {"${list * 2}",
      "g:1:1: node 'x': '${list * 2}': arithmetic wants numbers, but is given a list of 3"},
     {"a${list}",
