@@ -265,6 +265,7 @@ class Pipeline:
         """Waits for the end of the run, and raises its error. TimeoutError after `timeout`. Ctrl-C
         interrupts the run: it ends in order before KeyboardInterrupt is raised; a second Ctrl-C
         leaves at once."""
+        _endpoint.refuse_in_a_stage("wait()")
         if not self._is_started:
             raise _errors.OrderError("wait() comes too early: it wants to come after start()")
         try:
