@@ -467,6 +467,7 @@ print("closed")
         self.assertEqual((ran.returncode, output), (0, "closed\n"), errors)
 
 
+@plain
 class Example(unittest.TestCase):
     def test_spectra(self):
         ran = subprocess.run([sys.executable, SOURCE / "examples" / "spectra.py"], check=True, capture_output=True,
