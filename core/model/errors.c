@@ -17,7 +17,7 @@ struct CtErrors {
     GPtrArray *list; /* of Fault, of those that are told */
     GHashTable *messages;
     GHashTable *faults; /* char, a message without the name of its node → Fault */
-    GRegex *node;       /* the name of the node after a place */
+    GRegex *node;       /* the name of the node after a place; NULL: there is no error yet */
 };
 
 static void
@@ -35,9 +35,6 @@ ct_errors_new(void)
     errors->list = g_ptr_array_new();
     errors->messages = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     errors->faults = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, fault_free);
-    errors->node =
-        g_regex_new("^(.*?:\\d+:\\d+: )node '[^']*': ", G_REGEX_MULTILINE | G_REGEX_OPTIMIZE,
-                    G_REGEX_MATCH_DEFAULT, NULL);
     return errors;
 }
 
@@ -49,7 +46,7 @@ ct_errors_free(CtErrors *errors)
     g_ptr_array_unref(errors->list);
     g_hash_table_unref(errors->messages);
     g_hash_table_unref(errors->faults);
-    g_regex_unref(errors->node);
+    g_clear_pointer(&errors->node, g_regex_unref);
     g_free(errors);
 }
 
@@ -62,6 +59,9 @@ ct_errors_take(CtErrors *errors, GError *error)
         g_error_free(error);
         return;
     }
+    if (!errors->node)
+        errors->node = g_regex_new("^(.*?:\\d+:\\d+: )node '[^']*': ", G_REGEX_MULTILINE,
+                                   G_REGEX_MATCH_DEFAULT, NULL);
     char *key =
         g_regex_replace(errors->node, error->message, -1, 0, "\\1", G_REGEX_MATCH_DEFAULT, NULL);
     Fault *fault = g_hash_table_lookup(errors->faults, key);

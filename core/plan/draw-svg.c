@@ -42,21 +42,11 @@ text_width(const Font *font, const char *text)
     return (gdouble)g_utf8_strlen(text, -1) * font->size * font->advance;
 }
 
-/* XML has no control characters, also not as references. */
-static char *
-escape(const char *text)
-{
-    g_autofree char *clean = g_utf8_make_valid(text, -1);
-    for (char *c = clean; *c; c++)
-        *c = (guchar)*c < ' ' && *c != '\n' ? ' ' : *c;
-    return g_markup_escape_text(clean, -1);
-}
-
 static void
 append_text(GString *svg, const Font *font, gdouble x, gdouble y, const char *more,
             const char *text)
 {
-    g_autofree char *escaped = escape(text);
+    g_autofree char *escaped = g_markup_escape_text(text, -1);
     g_string_append_printf(svg, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\"%s>%s</text>\n",
                            font->name, x, y, more, escaped);
 }
@@ -152,7 +142,7 @@ append_node(GString *svg, const CtDrawing *drawing, guint b)
     const CtPlanNode *node = ct_plan_node(drawing->plan, b);
     g_auto(CtNodeText) text = {0};
     ct_node_text_init(&text, drawing->plan, node);
-    g_autofree char *name = escape(node->name);
+    g_autofree char *name = g_markup_escape_text(node->name, -1);
     g_autofree char *place = ct_plan_place_name(node->place, node->numa);
     const gdouble middle = box->x + box->width / 2, wide = box->width - 2 * PAD;
     gdouble y = box->y + ROW + (count_connected(node) > 1 ? ROW - 4 : 0);
@@ -194,8 +184,8 @@ append_way(GString *svg, const CtDrawing *drawing, const CtDrawnWay *way)
     const CtPlanLink *link = ct_plan_link(plan, way->link);
     const CtPlanReader *reader = &g_array_index(link->readers, CtPlanReader, way->reader);
     const CtPlanNode *node = ct_plan_node(plan, reader->node);
-    g_autofree char *from = escape(ct_plan_node(plan, link->writer)->name);
-    g_autofree char *to = escape(node->name);
+    g_autofree char *from = g_markup_escape_text(ct_plan_node(plan, link->writer)->name, -1);
+    g_autofree char *to = g_markup_escape_text(node->name, -1);
     gdouble x = 0, y = 0;
     g_string_append_printf(
         svg, "<path class=\"line\" data-from=\"%s\" data-to=\"%s\" data-input=\"%s\" d=\"", from,
@@ -227,8 +217,8 @@ append_link(GString *svg, const CtDrawing *drawing, const CtDrawnBox *box)
     g_auto(GStrv) lines = ct_link_texts(drawing->plan, link);
     g_autofree char *title = g_strjoinv("\n", lines);
     g_autofree char *link_name = ct_plan_link_name(drawing->plan, link);
-    g_autofree char *name = escape(link_name);
-    g_autofree char *said = escape(title);
+    g_autofree char *name = g_markup_escape_text(link_name, -1);
+    g_autofree char *said = g_markup_escape_text(title, -1);
     g_string_append_printf(svg, "<g id=\"link-%s\" class=\"link\">\n<title>%s\n%s</title>\n", name,
                            name, said);
     for (guint w = 0; w < drawing->ways->len; w++) {

@@ -141,22 +141,18 @@ ct_canvas_text(CtCanvas *canvas, gdouble x, gdouble y, gdouble size, CtAlign ali
                const char *text)
 {
     static const gdouble shares[] = {0, 0.5, 1, 0.5};
-    /* XML has no control characters. */
-    g_autofree char *clean = g_utf8_make_valid(text, -1);
-    for (char *c = clean; *c; c++)
-        *c = (guchar)*c < ' ' ? ' ' : *c;
     if (canvas->svg) {
-        append_text(canvas->svg, x, y, size, align, colour, clean);
+        append_text(canvas->svg, x, y, size, align, colour, text);
         return;
     }
-    const gdouble back = -shares[align] * ct_canvas_text_width(canvas, size, clean);
+    const gdouble back = -shares[align] * ct_canvas_text_width(canvas, size, text);
     set_colour(canvas, colour);
     cairo_save(canvas->cairo);
     cairo_translate(canvas->cairo, x, y);
     if (align == CT_ALIGN_UPWARDS)
         cairo_rotate(canvas->cairo, -G_PI / 2);
     cairo_move_to(canvas->cairo, back, 0);
-    cairo_show_text(canvas->cairo, clean);
+    cairo_show_text(canvas->cairo, text);
     cairo_restore(canvas->cairo);
 }
 

@@ -133,7 +133,7 @@ ct_show_axis_label(const CtShowAxis *axis, gint64 rank)
     if (rank < 0 || (gsize)rank >= n)
         return g_strdup_printf("%" G_GINT64_FORMAT, rank);
     if (!ct_labels_are_pairs(axis->labels))
-        return g_strdup(ct_labels_name(axis->labels, (gsize)rank, 0));
-    return g_strdup_printf("%s–%s", ct_labels_name(axis->labels, (gsize)rank, 0),
-                           ct_labels_name(axis->labels, (gsize)rank, 1));
+        return ct_show_clean(g_strdup(ct_labels_name(axis->labels, (gsize)rank, 0)));
+    return ct_show_clean(g_strdup_printf("%s–%s", ct_labels_name(axis->labels, (gsize)rank, 0),
+                                         ct_labels_name(axis->labels, (gsize)rank, 1)));
 }

@@ -88,7 +88,7 @@ axis_title(const CtShowAxis *axis, const char *prefix)
         g_string_append(title, " (number)");
     if (axis->note)
         g_string_append_printf(title, " %s", axis->note);
-    return g_string_free(g_steal_pointer(&title), FALSE);
+    return ct_show_clean(g_string_free(g_steal_pointer(&title), FALSE));
 }
 
 void

@@ -233,6 +233,18 @@ name_of(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+char *
+ct_show_clean(char *text)
+{
+    g_autofree char *given = text;
+    g_autofree char *valid = g_utf8_make_valid(given, -1);
+    g_autoptr(GString) clean = g_string_new(NULL);
+    for (const char *at = valid; *at; at = g_utf8_next_char(at))
+        g_string_append_unichar(clean,
+                                g_unichar_iscntrl(g_utf8_get_char(at)) ? ' ' : g_utf8_get_char(at));
+    return g_string_free(g_steal_pointer(&clean), FALSE);
+}
+
 /* "3C 48, Toy: visibilities.npy" */
 static char *
 make_title(const CtStream *stream, const char *const *paths)
@@ -243,7 +255,7 @@ make_title(const CtStream *stream, const char *const *paths)
         g_string_append_printf(title, "%s%s", title->len ? ", " : "", facts->telescope);
     g_string_append_printf(title, "%s%s%s", title->len ? ": " : "", name_of(paths[0]),
                            paths[1] ? " …" : "");
-    return g_string_free(g_steal_pointer(&title), FALSE);
+    return ct_show_clean(g_string_free(g_steal_pointer(&title), FALSE));
 }
 
 /* "every 3rd baseline of 2080", where there is no room for all. */
@@ -350,7 +362,7 @@ ct_show_view_divide(CtShowView *view, const CtShow *show, guint width, guint hei
         if (axes[i]->name)
             ct_show_axis_divide(axes[i], most[i]);
     }
-    view->subtitle = make_subtitle(view, show);
+    view->subtitle = ct_show_clean(make_subtitle(view, show));
     view->cells = g_try_new0(CtShowCell, (gsize)view->x.n_cells * view->y.n_cells);
     view->profile = g_try_new0(CtShowCell, MAX(view->x.n_cells, view->y.n_cells));
     if (view->cells && view->profile)

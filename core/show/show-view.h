@@ -98,6 +98,9 @@ ct_show_is_frequency(const char *name)
 void ct_show_axis_divide(CtShowAxis *axis, guint most);
 /* Whether the element is an autocorrelation. */
 gboolean ct_show_axis_is_auto(const CtShowAxis *axis, gint64 rank);
+/* A text from a file or the command line, in valid UTF-8 and with a space for each control
+ * character: terminals obey these, and XML has none. Owns `text`. */
+char *ct_show_clean(char *text);
 /* "B–A", "X" or "3", of the element at a place of the axis; allocated. */
 char *ct_show_axis_label(const CtShowAxis *axis, gint64 rank);
 

@@ -7,6 +7,7 @@ import os
 import pty
 import struct
 import subprocess
+import unicodedata
 import xml.etree.ElementTree
 import zlib
 
@@ -563,6 +564,20 @@ class Show(graphs.GraphTest):
         self.assertIn("-o: x.png: cannot be written", done.stderr)
         self.assertEqual((self.folder / "x.png").read_bytes(), b"older")
         self.assertEqual([path.name for path in self.folder.glob("x.png?*")], ["x.png.lock"])
+
+    def test_texts_of_files(self):
+        """What a file says cannot steer a terminal, nor break a picture."""
+        self.need_cairo()
+        self.put_powers("power.npy")
+        described = json.loads((self.folder / "power.npy.json").read_text())
+        described["observation"] = {"source": "a\x01\x1b[31m\n\x9b2J<b>&", "stations": []}
+        (self.folder / "power.npy.json").write_text(json.dumps(described))
+        shown = self.show("power.npy").stdout.decode()
+        self.assertIn("[31m", shown)
+        self.assertFalse([c for c in shown if unicodedata.category(c) == "Cc" and c != "\n"])
+        picture = self.show("power.npy", "-o", "-", "--format", "svg").stdout
+        texts = "".join(xml.etree.ElementTree.fromstring(picture).itertext())
+        self.assertIn("[31m  2J<b>&", texts)
 
     def test_what_is_shown_stays(self):
         self.need_cairo()
